@@ -1,10 +1,10 @@
 //===- ApplyStrategy.cpp - The rules of a strategy ------------------------===//
 //
 // What is allowed depends on the strategy and on the number of replicas: a
-// scalar cannot be gathered from two of them, but one gives it back. Each rule
-// names the section of the reference that it is from. Later passes see only
-// what is the same for all strategies: variables that are synchronized on write
-// or on read, and no literals.
+// scalar cannot be gathered from two replicas, but a gather of one replica
+// returns its operand. Each rule names the section of the reference that it is
+// from. Later passes are independent of the kind of the strategy: variables are
+// synchronized on write or on read, and there are no literals.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +82,7 @@ private:
         synchronization == Synchronization::OnRead && strategy.honoursOnRead;
     variable.setSynchronization(onRead ? Synchronization::OnRead
                                        : Synchronization::OnWrite);
-    // One replica assigns what it wants.
+    // A single replica may assign any value: there are no copies to diverge.
     if (!onRead && replicas == 1)
       variable.setAggregation(Aggregation::Uniform);
   }
@@ -96,8 +96,8 @@ private:
     VariableOp variable = lookupVariable(op, symbols);
     Aggregation aggregation = variable.getAggregation();
     bool crossReplica = getEnclosingContext(op) == Context::CrossReplica;
-    // Sums of copies, of what replicas assign, and of a variable and what is
-    // added to it.
+    // The assignment adds numbers: the copies of an on_read variable, the
+    // values that replicas assign, or a value and what the variable holds.
     bool adds = !isa<AssignOp>(op) || (aggregation == Aggregation::Sum &&
                                        crossReplica == variable.isOnRead());
     bool addsBooleans =
@@ -147,8 +147,9 @@ private:
     if (getEnclosingContext(op) == Context::CrossReplica)
       return;
     Aggregation aggregation = variable.getAggregation();
-    // What variables with copies add up they do not order. One copy takes the
-    // slices of all replicas, one after the other.
+    // The slices of several replicas reach a copy as one sum, in no order, so a
+    // scatter must not depend on their order. With one copy per variable, the
+    // owner applies the slices of the replicas one after the other.
     bool ordered = op.getKind() == Scatter::Min ||
                    op.getKind() == Scatter::Max ||
                    op.getKind() == Scatter::Update;
@@ -169,7 +170,7 @@ private:
           << stringifyScatter(op.getKind()) << "' [E_SCATTER_AGG]";
   }
 
-  /// An id that is known (section 8).
+  /// Constant ids must be in range (section 8).
   void checkOp(LookupOp op) {
     VariableOp variable = lookupVariable(op, symbols);
     int64_t rows = cast<RankedTensorType>(variable.getType()).getDimSize(0);
@@ -192,8 +193,8 @@ private:
   // Reductions and gathers
   //===--------------------------------------------------------------------===//
 
-  /// A number of the program is not a number of each replica (section 3.1);
-  /// zero is zero.
+  /// A literal is one number of the program, not one of each replica (section
+  /// 3.1), so its sum is refused; a sum of zeros is zero in either reading.
   void checkSum(Operation *op, Value value) {
     auto literal = value.getDefiningOp<LiteralOp>();
     if (replicas > 1 && literal && !isZero(literal.getValue()))
@@ -219,8 +220,8 @@ private:
                    "ranks [E_SHAPE_MISMATCH]";
   }
 
-  /// A mean of integers may keep its type only where the value is given back as
-  /// it is.
+  /// The mean of integers has a float type. (With one replica, whose value is
+  /// returned unchanged, this is not checked.)
   void checkType(Operation *op, Reduction reduction, Type value, Type result) {
     TensorType expected = getReducedType(reduction, getComponent(value));
     if (getComponent(result) != expected)
@@ -229,8 +230,8 @@ private:
   }
 
   void checkOp(AllReduceOp op) {
-    // One replica's values are given back as they are, the mean of integers
-    // too.
+    // The values of a single replica are returned unchanged, also for the mean
+    // of integers.
     if (replicas == 1)
       return;
     for (auto [operand, result] :

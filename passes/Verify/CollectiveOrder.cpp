@@ -20,11 +20,11 @@ using namespace mlir;
 
 namespace {
 
-/// Walks one function and reports what is not proven.
+/// Walks one function and reports the collectives whose order is not proven.
 class OrderVerifier {
 public:
-  /// With a judge it reports what it finds, without it only collects what is
-  /// refused.
+  /// With a judge it emits errors; without one it only collects the branches
+  /// and loops that are refused.
   OrderVerifier(FunctionOpInterface function,
                 const UniformityAnalysis &uniformity, Judge *judge)
       : uniformity(uniformity),
@@ -42,7 +42,7 @@ public:
     return success(valid);
   }
 
-  /// Branches and loops through which replicas would go differently.
+  /// Branches and loops in which replicas could issue different sequences.
   std::vector<Operation *> refused;
 
 private:
@@ -71,8 +71,8 @@ private:
   // Branches and loops of scf
   //===--------------------------------------------------------------------===//
 
-  /// True if the replicas that meet in `op` issue the same sequence whichever
-  /// way through it they go.
+  /// True if the replicas that take part in collectives in `op` issue the same
+  /// sequence on every path through it.
   bool verifyDivergent(Operation *op, Divergence divergence) {
     bool loops = isa<scf::ForOp, scf::WhileOp>(op);
     if (uniformity.isBroken(loops ? BrokenRule::TripCountsAreIgnored
@@ -80,7 +80,8 @@ private:
       return true;
     for (const GroupComponent &component :
          findComponents(op, divergence.partition, uniformity)) {
-      // What the ranks of one component have in common tells nothing of others.
+      // Equalities learned for the ranks of one component need not hold for
+      // others.
       matcher =
           SequenceMatcher(uniformity.getSymbols(), uniformity.getBrokenRule());
       auto counts = [&](Operation *collective) {
@@ -141,8 +142,8 @@ private:
     for (Region &region : op->getRegions())
       sides.push_back(matcher.getSequence(region, counts));
     SmallVector<unsigned> ways = uniformity.getConstants().getWays(op);
-    // Who goes each side first; a side that no member goes into does not
-    // matter.
+    // The lowest rank that takes each side; a side that no member takes does
+    // not matter.
     std::vector<std::optional<unsigned>> who(sides.size());
     for (size_t rank = ways.size(); rank-- > 0;)
       if (component.contains(rank))
@@ -209,8 +210,7 @@ private:
   // Blocks
   //===--------------------------------------------------------------------===//
 
-  /// True if all ways from a branch between blocks issue the same. Asked only
-  /// where something is issued on them.
+  /// True if all paths from a branch between blocks issue the same sequence.
   bool isAligned(Divergence divergence) {
     auto [known, isNew] = aligned.try_emplace(divergence.branch, false);
     if (isNew)
@@ -219,7 +219,8 @@ private:
   }
 
   bool haveEqualPaths(Divergence divergence) {
-    // What it learns holds if the ways are equal, not otherwise.
+    // A matcher of its own: the equalities it learns hold only if the paths are
+    // equal.
     SequenceMatcher matcher(uniformity.getSymbols(),
                             uniformity.getBrokenRule());
     PathFinder paths(matcher, postDominance);
@@ -235,13 +236,13 @@ private:
     return true;
   }
 
-  /// All members of the group of a collective must come to it.
+  /// All members of the group of a collective must reach it.
   void verifyReached(Operation *op) {
     if (uniformity.isBroken(BrokenRule::EarlyExitsAreIgnored))
       return;
     std::optional<llvm::BitVector> members = uniformity.getMembers(op);
-    // Of more branches than are noted nobody knows whether their ways are
-    // equal.
+    // At the limit, the analysis may have left out branches, and whether their
+    // paths are equal is not known.
     bool areAllKnown = around.size() < UniformityAnalysis::kMostDivergences;
     for (const Divergence &divergence : around) {
       if (!isSplit(members, divergence.partition, uniformity) ||
@@ -374,8 +375,8 @@ private:
                          : "under a condition that may differ")
                << " between replicas: some would wait in it for others that "
                   "never come ";
-    // A branch that the front end took for each replica: their programs differ,
-    // not their ways through one program.
+    // A branch that the front end resolved for each replica: the replicas have
+    // different programs instead of different paths through one program.
     diagnostic << (divergence.branch->hasAttr("replica.static")
                        ? "[E_COLLECTIVE_DIVERGENCE]"
                        : "[E_COLLECTIVE_IN_CONTROL_FLOW]");
@@ -400,15 +401,15 @@ private:
   const UniformityAnalysis &uniformity;
   SequenceMatcher matcher;
   PostDominanceInfo postDominance;
-  /// Branches between blocks because of which not all replicas may come to the
-  /// place at hand.
+  /// Branches between blocks because of which some replicas may not reach the
+  /// current operation.
   SmallVector<Divergence> around;
-  /// Branches between blocks: whether all ways issue the same, as far as it has
-  /// been asked.
+  /// For each branch between blocks that has been asked about, whether all
+  /// paths from it issue the same sequence.
   llvm::DenseMap<Operation *, bool> aligned;
-  /// Those that have an error already.
+  /// Branches between blocks that have an error already.
   llvm::DenseSet<Operation *> reported;
-  /// The ranks of the story that is told.
+  /// The two ranks that the error being reported compares.
   std::optional<RankPair> ranks;
   Judge *judge;
   bool inReplicaForm;
@@ -424,7 +425,7 @@ lockstep::verifyCollectiveOrder(FunctionOpInterface function,
   OrderVerifier finder(function, uniformity, nullptr);
   if (succeeded(finder.verify(function.getFunctionBody())))
     return success();
-  // What an error says of one branch depends on what else is refused.
+  // The verdict on one branch depends on which others are refused.
   for (Operation *branch : finder.refused)
     judge.addRefused(branch);
   return OrderVerifier(function, uniformity, &judge)

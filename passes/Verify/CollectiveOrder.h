@@ -1,9 +1,9 @@
 //===- CollectiveOrder.h - All replicas issue the same collectives --------===//
 //
-// Collectives match by the order in which each replica issues them. Code that
-// all replicas go through alike issues one sequence by construction, so only
-// what stands under a branch or in a loop that they may go through differently
-// is to be proven: there, both sides must issue the same sequence.
+// Collectives match by the order in which each replica issues them. Code in
+// which all replicas take the same path issues one sequence by construction, so
+// only branches and loops with divergent control flow need a proof: there, all
+// paths must issue the same sequence.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ControlSlice.cpp - What decides how replicas go --------------------===//
+//===- ControlSlice.cpp - Slices that keep the control flow ---------------===//
 
 #include "passes/Verify/ControlSlice.h"
 
@@ -21,12 +21,13 @@ using namespace mlir;
 
 namespace {
 
-/// Finds which values matter, and makes zeros of the others.
+/// Finds which values control flow, collectives and the asked operands depend
+/// on, and replaces operands that feed only other values by zeros.
 class Slicer {
 public:
   explicit Slicer(FunctionOpInterface function) : function(function) {}
 
-  /// What `operand` holds is asked about.
+  /// The value of `operand` must be the same in the slice.
   void addAsked(OpOperand &operand) {
     asked.insert(&operand);
     addNeeded(operand.get());
@@ -56,8 +57,8 @@ private:
       pending.push_back(value);
   }
 
-  /// What `operand` holds matters as far as one of `targets` does, and not to
-  /// anybody else.
+  /// `operand` is needed if and only if one of `targets` is. A tensor of
+  /// dynamic shape is always needed: a zero would need its sizes.
   void addFlow(OpOperand &operand, ValueRange targets) {
     Type type = operand.get().getType();
     if (auto shaped = dyn_cast<ShapedType>(type);
@@ -70,8 +71,8 @@ private:
     flows.emplace_back(&operand, SmallVector<Value>(targets));
   }
 
-  /// What decides the way through `op` matters if something is done on it, or
-  /// its results matter.
+  /// `decisions` select the path through `op`. They are needed if `op` has side
+  /// effects or one of its results is needed.
   void addDecision(Operation *op, ValueRange decisions) {
     bool acts = !wouldOpBeTriviallyDead(op);
     for (Value decision : decisions) {
@@ -152,8 +153,8 @@ private:
         addNeeded(operand);
   }
 
-  /// True if what the region of `op` ends with flows to its results, which are
-  /// seen to where `op` is, or if nothing but `op` needs it.
+  /// True if `visit(op)` handles what the terminators in `op` pass on, or if
+  /// `op` is dead without uses, so that its results alone need those operands.
   static bool isYielding(Operation *op) {
     return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp,
                scf::ExecuteRegionOp, replica::MergeCallOp, replica::RunOp>(
@@ -161,7 +162,8 @@ private:
            wouldOpBeTriviallyDead(op);
   }
 
-  /// What a loop or branch hands to its arguments and results.
+  /// Flows from the operands of a loop or branch and of its terminators to the
+  /// arguments of its regions and to its results.
   void addHandedOn(RegionBranchOpInterface op) {
     RegionBranchSuccessorMapping mapping;
     op.getSuccessorOperandInputMapping(mapping);
@@ -185,7 +187,7 @@ private:
             addFlow(operand, op->getResult(operand.getOperandNumber()));
   }
 
-  /// Its results are those of its waits, wherever they are.
+  /// The operands of a start flow to the results of its waits.
   void visitStart(collective::StartOp start) {
     SmallVector<Value> results;
     for (Operation *user : start.getPending().getUsers())
@@ -209,7 +211,7 @@ private:
       op = cast<BlockArgument>(value).getOwner()->getParentOp();
     if (isa<FunctionOpInterface>(op))
       return;
-    // What an operation with regions gives may come from anything in it.
+    // A result of an operation with regions may depend on any operation in it.
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         addNeeded(operand);
@@ -229,7 +231,8 @@ private:
 
   FunctionOpInterface function;
   llvm::DenseMap<Attribute, SmallVector<Value>> readsOf;
-  /// What a value comes from, and the values of which that is all.
+  /// The values that a value is computed from, and the values for which that
+  /// list is complete (others depend on all operands of their operation).
   llvm::DenseMap<Value, SmallVector<Value>> sources;
   llvm::DenseSet<Value> isFollowed;
   std::vector<std::pair<OpOperand *, SmallVector<Value>>> flows;
@@ -238,7 +241,8 @@ private:
   SmallVector<Value> pending;
 };
 
-/// A module with what functions refer to, but no functions.
+/// A copy of `original` without functions: its symbols without regions, and a
+/// strategy with `replicas` replicas.
 ModuleOp cloneSymbols(ModuleOp original, int64_t replicas) {
   ModuleOp module = ModuleOp::create(original.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());

@@ -1,9 +1,10 @@
-//===- ControlSlice.h - What decides how replicas go ------------*- C++ -*-===//
+//===- ControlSlice.h - Slices that keep the control flow -------*- C++ -*-===//
 //
-// Which way replicas go through a step, and with whom they meet on it, mostly
-// follows from few of its values. A slice is a copy of the step in which all
-// others are zeros, and what is computed for them only is gone: it blocks on
-// the same inputs as the step, and costs little to execute.
+// The paths that replicas take through a step, and the collectives in which
+// they take part, mostly depend on few of its values. A slice is a copy of the
+// step in which all other values are zeros, and operations that only compute
+// those are erased: it deadlocks on the same inputs as the step, and is cheap
+// to execute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +19,17 @@
 namespace lockstep {
 
 /// A module with a copy of one step, program or function in collective form,
-/// and what it refers to.
+/// and of the symbols that it refers to.
 struct ControlSlice {
-  /// Of `function`, for `replicas` of them. The values of the operands `asked`
-  /// are what they are in `function` too.
+  /// A slice of `function` for `replicas` replicas. The operands `asked` have
+  /// the same values as in `function`.
   ControlSlice(mlir::FunctionOpInterface function, int64_t replicas,
                llvm::ArrayRef<mlir::OpOperand *> asked);
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::FunctionOpInterface function;
-  /// Operations of the copied function, by their copies. The copies may be
-  /// gone.
+  /// The operation of the original function of each copy. Copies may have been
+  /// erased.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> originals;
 };
 

@@ -1,4 +1,4 @@
-//===- Draws.cpp - Inputs by chance ---------------------------------------===//
+//===- Draws.cpp - Random inputs ------------------------------------------===//
 
 #include "passes/Verify/Draws.h"
 
@@ -18,14 +18,14 @@ using interpret::Element;
 using interpret::Lane;
 using Data = interpret::Value;
 
-/// Constants of which more are not looked at, elements of a tensor of them that
-/// are, and batches that an iterator has.
+/// The most constants that are collected, the most elements of a constant
+/// tensor that is not a splat, and the number of batches of an iterator.
 static constexpr size_t kMostConstants = 256, kMostElements = 16, kBatches = 4;
-/// Dimensions of which the size is open are drawn from 0 to this.
+/// The sizes of unbounded dynamic dimensions are drawn from 0 to this.
 static constexpr int64_t kLargestSize = 4;
-/// Above these a tensor is filled with one number.
+/// A tensor with more elements than this is filled with one number.
 static constexpr int64_t kLargestDrawn = 4096;
-/// The draws before this have numbers only that a user would write down.
+/// Draws before this one avoid special floats (-0, infinities, NaN, extremes).
 static constexpr uint64_t kPlainDraws = 100;
 
 bool Draws::isGiven(FunctionOpInterface function, unsigned index) {
@@ -35,7 +35,7 @@ bool Draws::isGiven(FunctionOpInterface function, unsigned index) {
          binding.getKind() == device::BindingKind::Scalar;
 }
 
-/// Whether the host gives argument `index` to all replicas.
+/// Whether the host passes one value of argument `index` to all replicas.
 static bool isShared(FunctionOpInterface function, unsigned index) {
   auto binding =
       function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
@@ -92,13 +92,13 @@ Draws::Draws(const ControlSlice &slice, int64_t replicas)
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// The numbers of one draw.
+/// The pseudo-random numbers of one draw.
 class Draws::Source {
 public:
   Source(const Draws &draws, uint64_t number)
       : draws(draws), number(number), state(number * 0x2545f4914f6cdd1d + 7) {}
 
-  /// SplitMix64: the same numbers everywhere.
+  /// SplitMix64: the same numbers on every platform.
   uint64_t next() {
     uint64_t z = (state += 0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -188,7 +188,7 @@ private:
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// Static sizes, and some for those that are open.
+/// The static sizes of `type`, and random ones for its dynamic dimensions.
 static SmallVector<int64_t>
 drawShape(RankedTensorType type, DenseI64ArrayAttr bounds,
           llvm::function_ref<uint64_t(uint64_t)> below) {
@@ -230,8 +230,8 @@ int64_t Draws::getSize() {
 Draw Draws::draw(uint64_t number) {
   Source source(*this, number);
   auto below = [&](uint64_t limit) { return source.below(limit); };
-  // One value for all replicas, or one for one of them and one for the others,
-  // or one for each.
+  // Either one value for all replicas, or one for a single replica and another
+  // for the rest, or a value of its own for each replica.
   auto drawEach = [&](Type given, DenseI64ArrayAttr bounds, bool isEqual) {
     auto type = cast<RankedTensorType>(replica::getComponent(given));
     auto drawOne = [&] {

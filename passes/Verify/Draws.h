@@ -1,8 +1,8 @@
-//===- Draws.h - Inputs by chance -------------------------------*- C++ -*-===//
+//===- Draws.h - Random inputs ----------------------------------*- C++ -*-===//
 //
-// Inputs among which those are soon found on which replicas go different ways:
-// numbers that conditions look for, those beside them, small ones and any. The
-// same number gives the same inputs everywhere.
+// Random inputs, chosen so that replicas soon take different paths: constants
+// of the program, numbers next to them, small numbers and arbitrary ones. The
+// same draw number yields the same inputs on every platform.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,12 @@ namespace lockstep {
 
 /// The inputs of one run.
 struct Draw {
-  /// What replica `r` gets for argument `i`, in `arguments[r][i]`; nothing to
-  /// speak of for what the interpreter supplies.
+  /// `arguments[r][i]` is argument `i` of replica `r`; it is unused for
+  /// arguments that the interpreter supplies.
   std::vector<std::vector<interpret::Value>> arguments;
-  /// What all copies of a variable hold before.
+  /// The value of all copies of a variable before the run.
   llvm::MapVector<mlir::StringAttr, interpret::Value> variables;
-  /// Of each batch of the iterator, its tensors, per replica.
+  /// The tensors of each batch of the iterator, each a per-replica value.
   std::vector<std::vector<interpret::Value>> batches;
 };
 
@@ -37,11 +37,11 @@ public:
 
   Draw draw(uint64_t number);
 
-  /// Elements that a draw has of static shape.
+  /// The number of elements of static shape in one draw.
   int64_t getSize();
 
-  /// True if argument `index` is one that runs are given: variables and the
-  /// number of the replica are supplied.
+  /// True if the caller of a run passes argument `index`. The interpreter
+  /// supplies variables and the replica number itself.
   static bool isGiven(mlir::FunctionOpInterface function, unsigned index);
 
 private:
@@ -52,14 +52,13 @@ private:
   mlir::FunctionOpInterface function;
   mlir::ModuleOp module;
   int64_t replicas;
-  /// Constants of the slice. Not in a DenseSet, which has no room for some
-  /// numbers.
+  /// Constants of the slice. Not in a DenseSet, which reserves two numbers as
+  /// its empty and tombstone keys.
   template <typename T>
   using OrderedSet = llvm::SetVector<T, llvm::SmallVector<T>, std::set<T>>;
   OrderedSet<int64_t> integers;
   OrderedSet<uint64_t> floats;
-  /// Variables that are read; of the others it does not matter what they hold,
-  /// if it is something.
+  /// Variables that are read. The others only need some value of their type.
   llvm::DenseSet<mlir::StringAttr> read;
 };
 

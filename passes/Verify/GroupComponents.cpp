@@ -45,7 +45,7 @@ lockstep::findComponents(Operation *op, PartitionId partition,
     joined.members = group;
     if (isSplit(group, partition, uniformity))
       joined.split.push_back(group);
-    // All that share ranks with the group become one.
+    // Merge all components that share ranks with the group.
     std::vector<GroupComponent> others;
     for (GroupComponent &component : components) {
       if (isEachAlone || !shareRanks(component.members, group)) {

@@ -1,11 +1,12 @@
 //===- GroupComponents.h - Groups that share ranks --------------*- C++ -*-===//
 //
-// Whether a branch may be gone through differently depends on who meets in it.
-// Groups of which no rank is in two do not hear of each other in it; groups
-// that share ranks have to be met in one order by all of them. So the groups in
-// a branch are put together where they share ranks, and each such component is
-// looked at alone. What a group does of which all members go the same way needs
-// no proof: it stands between the others at the same place for all its members.
+// Whether divergence in a branch is safe depends on which ranks take part in
+// the collectives in it. Collectives of disjoint groups are independent;
+// collectives of groups that share ranks must be issued in one order by all of
+// these. So the groups in a branch form a graph with an edge where two share
+// ranks, and each connected component is checked separately. A group whose
+// members all take the same path needs no proof: its collectives are at the
+// same position in the sequence for all its members.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +20,14 @@ namespace lockstep {
 /// The members of a group; nullopt for all replicas.
 using Members = std::optional<llvm::BitVector>;
 
-/// Groups that share ranks.
+/// A connected component: groups that, directly or indirectly, share ranks.
 struct GroupComponent {
-  /// All ranks of them.
+  /// The union of the groups.
   Members members;
-  /// Those of which members go different ways.
+  /// The groups whose members may take different paths.
   std::vector<Members> split;
-  /// Two ranks of one of these that do, if they are known by number.
+  /// Two ranks of one split group that may take different paths, if their
+  /// numbers are known.
   std::optional<RankPair> separated;
 
   bool contains(unsigned rank) const {
@@ -36,13 +38,13 @@ struct GroupComponent {
   }
 };
 
-/// True if members of a group may go different ways, of which ranks in one
-/// class of `partition` go the same.
+/// True if members of a group may take different paths, where ranks in one
+/// class of `partition` take the same.
 bool isSplit(const Members &members, PartitionId partition,
              const UniformityAnalysis &uniformity);
 
-/// The components of the groups of collectives in `op` of which some group is
-/// split.
+/// The components, among the groups of the collectives in `op`, that contain a
+/// split group.
 std::vector<GroupComponent>
 findComponents(mlir::Operation *op, PartitionId partition,
                const UniformityAnalysis &uniformity);

@@ -19,9 +19,9 @@ namespace {
 
 class InputFinder {
 public:
-  /// Follows only those values that `follow`; through calls of kernels and
-  /// functions, of which nobody knows which of their results comes from which
-  /// operand, only if `throughCalls`.
+  /// Walks def-use chains backwards, through values for which `follow` holds.
+  /// Which result of a call (of a kernel or function) depends on which operand
+  /// is not known, so calls are followed only if `throughCalls`.
   InputFinder(std::function<bool(Value)> follow, bool throughCalls)
       : follow(std::move(follow)), throughCalls(throughCalls) {}
 
@@ -44,7 +44,7 @@ private:
     if (visitStructured(value))
       return;
     auto argument = dyn_cast<BlockArgument>(value);
-    // Each batch is data of its own.
+    // Each batch is an input.
     if (!argument &&
         isa<replica::NextOp, device::LoadBatchOp>(value.getDefiningOp()))
       return void(inputs.arguments.insert(value));
@@ -61,8 +61,9 @@ private:
     visit(block->getParentOp());
   }
 
-  /// Follows what the regions of control flow and of other contexts hand on.
-  /// False if `value` is none of that.
+  /// Follows an argument or result of structured control flow, or of a region
+  /// in another context, to the value that is passed to it. False if `value` is
+  /// neither.
   bool visitStructured(Value value) {
     auto result = dyn_cast<OpResult>(value);
     unsigned index = result ? result.getResultNumber()
@@ -108,7 +109,7 @@ private:
     return false;
   }
 
-  /// What an operation with regions gives may come from anything in it.
+  /// A result of an operation with regions may depend on any operation in it.
   void visit(Operation *op) {
     if (isStaticSize(op) ||
         (!throughCalls && isa<device::InvokeOp, CallOpInterface>(op)) ||

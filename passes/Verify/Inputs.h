@@ -1,9 +1,8 @@
 //===- Inputs.h - What values are computed from -----------------*- C++ -*-===//
 //
 // The arguments of a function and the variables that a value is computed from,
-// whatever lies between. Two conditions that have no input in common can be
-// given any outcomes, one independent of the other; of two that have one,
-// nobody knows.
+// directly or indirectly. Two conditions without a common input are independent
+// of each other; for two with a common input that is not known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@
 
 namespace lockstep {
 
-/// The inputs of some values, in the order in which they were met.
+/// The inputs of some values, in the order in which they were found.
 struct Inputs {
   /// Arguments of functions, other than the number of the replica, and batches
   /// that programs take.
@@ -30,15 +29,16 @@ struct Inputs {
   /// Everything that `values` and what they are computed from depend on.
   static Inputs of(mlir::ValueRange values);
 
-  /// Arguments that replicas get each for itself, and from which they may get
-  /// different `values`: on the ways from them everything may differ. (What
-  /// goes through an all_reduce is equal behind it, whatever it was made of.)
+  /// Per-replica arguments that may make `values` differ: all values on the
+  /// def-use chain from the argument may differ between replicas. (An input
+  /// that passes through an all_reduce does not count, as its result is equal.)
   static Inputs ownOf(mlir::ValueRange values,
                       const UniformityAnalysis &uniformity);
 
-  /// True if one of these is among `others` too.
+  /// True if these and `others` have an argument or variable in common.
   bool meets(const Inputs &others) const;
-  /// One of them, as the user calls it; empty if there is none.
+  /// One of the inputs, by the name that the user knows; empty if there is
+  /// none.
   std::string describe() const;
 };
 

@@ -6,8 +6,8 @@ include "mlir/Pass/PassBase.td"
 def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
   let summary = "fixes the strategy, the number of replicas and of servers";
   let description = [{
-    Sets what the module's strategy leaves open, or adds a strategy: of the kind that is asked for, else a mirrored one. What differs from
-    the module is an error.
+    Sets the counts that the module's strategy leaves open. A module without a strategy gets one: of the requested kind, else a mirrored one
+    (`one_device` for one replica). An option that contradicts the module is an error.
 
     ```mlir
     // before
@@ -27,7 +27,7 @@ def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
 def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
   let summary = "checks a module against the rules of its strategy, and makes them explicit";
   let description = [{
-    What is allowed depends on the strategy and on the number of replicas, which must be known (`set-replicas`). Refused are:
+    Which operations are allowed depends on the strategy and on the number of replicas, which must be known (`set-replicas`). Refused are:
 
     | refused | class |
     |---|---|
@@ -35,13 +35,13 @@ def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
     | an assignment or scatter by replicas to a variable with `aggregation = none` | `E_AGG_NONE` |
     | reading an on_read variable without aggregation in cross-replica context | `E_AGG_NONE` |
     | adding to an on_read variable that is the sum of its copies, in cross-replica context | `E_ONREAD_ASSIGN_ADD_SUM` |
-    | scatters into on_read variables, and `min`, `max` and `update` of what replicas would add | `E_SCATTER_ONREAD`, `E_SCATTER_AGG` |
+    | scatters into on_read variables, and scatters of kind `min`, `max` or `update` into variables with aggregation `sum` or `mean` | `E_SCATTER_ONREAD`, `E_SCATTER_AGG` |
     | sums, over several replicas, of a literal, and of plain and mirrored values in cross-replica context | `E_NON_DISTRIBUTED_SUM` |
-    | reductions of other elements than numbers | `E_DTYPE_UNSUPPORTED` |
-    | gathers of scalars, along an axis that is not there, of values of different ranks | `E_SCALAR_GATHER`, `E_AXIS_RANGE`, `E_RANK_MISMATCH` |
+    | reductions of elements that are not numbers | `E_DTYPE_UNSUPPORTED` |
+    | gathers of scalars, along an axis out of range, or of values of different ranks | `E_SCALAR_GATHER`, `E_AXIS_RANGE`, `E_RANK_MISMATCH` |
 
-    What is left is the same for all strategies: variables are synchronized `on_write` or `on_read` (some strategies keep one copy
-    of each, whatever is asked for), and literals become constants.
+    The result no longer depends on the kind of the strategy: variables are synchronized `on_write` or `on_read` (strategies that keep one copy
+    of each variable make all of them `on_write`), and literals become constants.
 
     ```mlir
     // before
@@ -59,7 +59,8 @@ def VerifyIndicesPass : Pass<"verify-indices", "::mlir::ModuleOp"> {
   let description = [{
     An index out of range is undefined where it is executed. Refused are `tensor.extract`, `tensor.insert`, `tensor.extract_slice` and
     `tensor.insert_slice` whose indices are constants outside of a dimension of static size, where they are executed whenever the step or
-    program is: in the first block of it, in other contexts, in loops that have turns, and on the side of a branch that a constant says.
+    program is: in its entry block, in regions that run in another context, in loops with a trip count above zero, and on the side of a branch
+    that its constant condition selects.
 
     ```mlir
     %c4 = arith.constant 4 : index                                      // model.py:12
@@ -76,25 +77,26 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
   let summary = "proves that the replicas of every step issue the same collectives in the same order";
   let description = [{
     Finds which values are equal on all replicas (uniform), which only within groups of them, and which may differ (varying), then
-    refuses steps in which replicas could wait for each other for ever, or in which copies of one value could become different:
+    refuses steps in which replicas could deadlock, or in which copies of one value could become different:
 
     | refused | class |
     |---|---|
-    | a collective under a condition, in a loop, or after an early return that members of its group may go through differently | `E_COLLECTIVE_IN_CONTROL_FLOW` |
-    | a branch whose two sides issue collectives of another kind, reduction, type, group or order | `E_COLLECTIVE_DIVERGENCE` |
+    | a collective under a branch, in a loop, or after an early return where members of its group may take different paths | `E_COLLECTIVE_IN_CONTROL_FLOW` |
+    | a branch whose two sides issue collectives of different kinds, reductions, types or groups, or in a different order | `E_COLLECTIVE_DIVERGENCE` |
     | a varying value, or any value under varying control flow, assigned to an on_write variable without aggregation | `E_AGG_NONE` |
-    | a varying value assigned in cross-replica context, or given to `replica.update` of an on_write variable | `E_PER_REPLICA_IN_UPDATE` |
+    | a varying value assigned in cross-replica context, or as an operand of `replica.update` of an on_write variable | `E_PER_REPLICA_IN_UPDATE` |
     | operands of a collective whose sizes may differ between replicas, except along the axis of a gather | `E_SHAPE_MISMATCH` |
-    | a metric of a step that is varying; a varying value given to a `merge_call` as a plain argument; a call that is not inlined | |
+    | a metric of a step that is varying; a varying value as a plain argument of a `merge_call`; a call that is not inlined | |
 
-    Each error ends with a verdict: `wrong`, with what shows it, or `not provable`, with the condition that could not be decided. Where it depends
-    on inputs, it is wrong if the interpreter has found some on which it is, of which the error names one. That takes as long as executing
-    the step many times, so it is done with `find-examples` only: `lockstep-verify` asks for it, a compilation does not.
+    Each error ends with a verdict: `wrong`, with a reason or an example, or `not provable`, with the condition that could not be decided. An
+    error that depends on inputs is `wrong` only if the interpreter has found inputs on which the step fails; the message then names one of
+    them. The search takes as long as executing the step many times, so it is done with `find-examples` only, which `lockstep-verify` sets and
+    a compilation does not.
 
-    With one replica nothing is refused. A branch that replicas may go through differently is accepted if all its sides, or all ways between
-    blocks, provably issue the same sequence, and so is a collective of a group whose members go through it alike. What follows from the
-    number of a replica is computed for each, of up to 64 replicas. Works on `replica.step` and on functions in collective form, so that it
-    can run again after passes that move collectives. Changes nothing: accepted programs leave it as they came.
+    With one replica nothing is refused. A branch through which replicas may take different paths is accepted if all its sides, or all paths
+    through its successor blocks, provably issue the same sequence. So is a collective of a group whose members all take the same path. Values
+    that follow from the replica number are computed for each replica, if there are at most 64. The pass works on `replica.step` and on
+    functions in collective form, so that it can run again after passes that move collectives. It does not change the program.
 
     ```mlir
     replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -119,7 +121,7 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"findExamples", "find-examples", "bool", /*default=*/"false",
                         "whether inputs are searched on which a refused step goes wrong">];
-  // Of what it tries out.
+  // Dialects of the slices that the search for examples executes.
   let dependentDialects = ["::lockstep::replica::ReplicaDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
 }
 

@@ -1,4 +1,4 @@
-//===- Paths.cpp - What ways through blocks issue -------------------------===//
+//===- Paths.cpp - What paths through blocks issue ------------------------===//
 
 #include "passes/Verify/Paths.h"
 
@@ -9,8 +9,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Branches that are open at one place of a way. With more of them a proof
-/// would take time that is quadratic in the number of blocks.
+/// The deepest nesting of branches on a path. A deeper one could make a proof
+/// take time quadratic in the number of blocks.
 static constexpr unsigned kMostOpenBranches = 64;
 
 void PathFinder::append(Sequence &sequence, Block *block) {
@@ -23,7 +23,7 @@ std::optional<Sequence> PathFinder::find(Block *block, Block *join) {
   SmallVector<Block *> entered;
   bool found = true;
   while (block != join) {
-    // A way that goes round has no end that is known.
+    // A path through a cycle has no known length.
     if (!open.insert(block).second) {
       found = false;
       break;
@@ -59,8 +59,8 @@ std::optional<Sequence> PathFinder::find(Block *block, Block *join) {
   return found ? std::optional(std::move(sequence)) : std::nullopt;
 }
 
-/// Blocks of a shortest way from `from` to `to`, both included; empty if there
-/// is none that avoids `join`.
+/// The blocks of a shortest path from `from` to a block for which `isGoal`
+/// holds, both included, or empty. Paths are not followed past `join`.
 static SmallVector<Block *>
 findShortest(Block *from, Block *join,
              llvm::function_ref<bool(Block *)> isGoal) {

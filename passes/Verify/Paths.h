@@ -1,4 +1,4 @@
-//===- Paths.h - What ways through blocks issue -----------------*- C++ -*-===//
+//===- Paths.h - What paths through blocks issue ----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_VERIFY_PATHS_H
 #define LOCKSTEP_PASSES_VERIFY_PATHS_H
@@ -13,24 +13,24 @@ class PostDominanceInfo;
 
 namespace lockstep {
 
-/// The sequences of ways from a block to the one where replicas come together
-/// again, or to the end.
+/// Finds the sequences of collectives that paths issue, from a block to the
+/// join where replicas reconverge (the post-dominator), or to the end.
 class PathFinder {
 public:
   PathFinder(SequenceMatcher &matcher, mlir::PostDominanceInfo &postDominance)
       : matcher(matcher), postDominance(postDominance) {}
 
-  /// What all ways from `block` to `join` issue; null `join`: to the end.
-  /// Nullopt if they issue different things, go round, or part again and again
-  /// before they meet.
+  /// The sequence that all paths from `block` to `join` issue; null `join`: to
+  /// the end. Nullopt if their sequences differ, they contain a cycle, or
+  /// branches on them are nested too deeply.
   std::optional<Sequence> find(mlir::Block *block, mlir::Block *join);
 
-  /// Appends what a shortest way from `block` through `target` issues, up to
-  /// the end of that block. False if there is none.
+  /// Appends what a shortest path from `block` to the end of `target` issues.
+  /// False if there is none.
   bool findThrough(mlir::Block *block, mlir::Block *join, mlir::Block *target,
                    Sequence &sequence);
 
-  /// What a shortest way from `block` to `join` issues.
+  /// What a shortest path from `block` to `join` or to the end issues.
   Sequence findAny(mlir::Block *block, mlir::Block *join);
 
 private:

@@ -17,8 +17,8 @@ using namespace mlir;
 
 using Counts = llvm::function_ref<bool(Operation *)>;
 
-/// How far back two computations are compared: what decides a branch is short,
-/// and a bound keeps the time linear.
+/// How deep two def-use chains are compared: computations of conditions are
+/// short, and a bound keeps the time linear.
 static constexpr unsigned kComparedDepth = 16;
 
 bool lockstep::isCollective(Operation *op, SymbolTableCollection &symbols) {
@@ -28,8 +28,7 @@ bool lockstep::isCollective(Operation *op, SymbolTableCollection &symbols) {
           replica::ReduceOp, replica::ReduceSlicesOp, replica::GatherOp,
           replica::LocalResultsOp>(op))
     return true;
-  // Rows that live on servers are asked for there, and each server waits for
-  // all replicas to ask.
+  // Servers that hold the rows of a table wait for requests of all replicas.
   if (isa<replica::LookupOp>(op))
     return replica::StrategyProperties::of(op->getParentOfType<ModuleOp>())
                .placement == replica::Placement::Servers;
@@ -122,7 +121,7 @@ bool SequenceMatcher::haveEqualAttributes(Operation *lhs,
       return BrokenRule::ReductionsMayDiffer;
     if (name == "group")
       return BrokenRule::GroupsMayDiffer;
-    // A channel is where ranks meet: once assigned, it must be the same.
+    // Ranks rendezvous on a channel: once assigned, it must be the same.
     return name == "channel" ? BrokenRule::ChannelsMayDiffer
                              : BrokenRule::AttributesMayDiffer;
   };
@@ -135,7 +134,8 @@ bool SequenceMatcher::haveEqualAttributes(Operation *lhs,
   return !differs(left, right) && !differs(right, left);
 }
 
-/// Two collectives that match when some replicas issue one and some the other.
+/// True if two collectives match when some replicas issue the one and some the
+/// other.
 bool SequenceMatcher::match(Operation *lhs, Operation *rhs) {
   if (lhs->getName() != rhs->getName())
     return isBroken(BrokenRule::KindsMayDiffer);
@@ -171,8 +171,8 @@ bool SequenceMatcher::haveEqualControls(Operation *lhs, Operation *rhs) {
   if (lhs->getName() != rhs->getName() ||
       lhs->getNumRegions() != rhs->getNumRegions())
     return false;
-  // The condition of a while is computed inside, and nothing is known of how
-  // often it holds.
+  // The condition of a while is computed in its region, so its trip count is
+  // not known.
   if (isa<scf::WhileOp>(lhs))
     return isBroken(BrokenRule::WhilesAreAlike);
   if (!isa<scf::ForOp, scf::IfOp, scf::IndexSwitchOp>(lhs))
@@ -227,7 +227,7 @@ std::optional<size_t> SequenceMatcher::findDifference(ArrayRef<Item> lhs,
   return std::min(lhs.size(), rhs.size());
 }
 
-/// Two values that are equal wherever both are defined.
+/// True if the values are known to be equal wherever both are defined.
 bool SequenceMatcher::areEqual(Value lhs, Value rhs, unsigned depth) {
   if (lhs == rhs || same.contains({lhs, rhs}))
     return true;

@@ -1,9 +1,9 @@
 //===- Sequence.h - Which collectives code issues, in order -----*- C++ -*-===//
 //
-// What one way through a piece of code issues, and whether two ways issue the
-// same. Loops and branches stay what they are: a sequence holds them as items
-// with sequences of their own, so that comparing costs what the code is long,
-// not what it runs long.
+// The collectives that a piece of code issues, and whether two pieces issue the
+// same. Loops and branches are not expanded: a sequence holds them as items
+// with nested sequences, so that the cost of a comparison is proportional to
+// the length of the code, not of its execution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +47,8 @@ struct Item {
   bool isCollective() const { return regions.empty(); }
 };
 
-/// Compares what is issued on two ways, of which some replicas go one and some
-/// the other.
+/// Compares the sequences of two paths, where some replicas take the one and
+/// some the other.
 class SequenceMatcher {
 public:
   explicit SequenceMatcher(mlir::SymbolTableCollection &symbols,
@@ -57,9 +57,8 @@ public:
 
   mlir::SymbolTableCollection &getSymbols() const { return *symbols; }
 
-  /// The sequence of those collectives that `region` issues and that count. A
-  /// branch of which all sides issue the same stands for that, whatever its
-  /// condition is.
+  /// The sequence of the collectives in `region` for which `counts` holds. A
+  /// branch whose sides all issue the same sequence is replaced by it.
   Sequence getSequence(mlir::Region &region,
                        llvm::function_ref<bool(mlir::Operation *)> counts);
   /// Appends what `op` issues.
@@ -86,11 +85,11 @@ private:
 
   mlir::SymbolTableCollection *symbols;
   BrokenRule broken;
-  /// Results of collectives that match: whoever issues the one has what others
-  /// have of the other.
+  /// Pairs of equal values: results of matching collectives, of which each
+  /// replica issues one, and computations from equal values.
   llvm::DenseSet<std::pair<mlir::Value, mlir::Value>> same;
-  /// The same in the order in which they were found, so that what followed from
-  /// a wrong guess can be forgotten.
+  /// The same pairs in the order in which they were found, so that those found
+  /// under a refuted assumption can be removed.
   std::vector<std::pair<mlir::Value, mlir::Value>> equalities;
 };
 

@@ -1,6 +1,6 @@
 //===- SetReplicas.cpp - Fixes the strategy and its counts ----------------===//
 //
-// What the module leaves open comes from the options; what both say must agree.
+// The options supply what the module leaves open; what both specify must agree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,8 +51,8 @@ private:
     return success();
   }
 
-  /// The module's strategy; if it has none, one of the kind that is asked for,
-  /// or that fits the count.
+  /// The module's strategy. If it has none, creates one of the requested kind,
+  /// or of one that fits the count.
   FailureOr<replica::StrategyOp> findStrategy() {
     ModuleOp module = getOperation();
     auto strategies = module.getOps<replica::StrategyOp>();
@@ -70,7 +70,7 @@ private:
           "expected a replica count, by --replicas or a 'replica.strategy'");
     replica::Kind kind = asked.value_or(
         replicas == 1 ? replica::Kind::OneDevice : replica::Kind::Mirrored);
-    // A variable may have the name already.
+    // The symbol table renames the strategy if a variable has its name.
     SymbolTable symbols(module);
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
     auto created =
@@ -119,7 +119,7 @@ private:
     return success();
   }
 
-  /// As many as an artifact can have.
+  /// An artifact limits the number of ranks.
   LogicalResult checkRanks(replica::StrategyOp strategy) {
     int64_t most = runtime::verify::maxReplicas,
             found = *strategy.getReplicas(),
@@ -131,7 +131,7 @@ private:
            << " and " << ofServers;
   }
 
-  /// Collectives of all replicas fit how many these are.
+  /// Collectives in a group of all replicas are valid for their number.
   LogicalResult checkMembers(replica::StrategyOp strategy) {
     if (!strategy.getReplicas())
       return success();
@@ -149,8 +149,7 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// Groups and roots name ranks that there are: the replicas, then the
-  /// servers.
+  /// Groups and roots name existing ranks: the replicas, then the servers.
   LogicalResult checkGroups(replica::StrategyOp strategy) {
     int64_t ranks = *strategy.getReplicas() + strategy.getServers().value_or(0);
     for (auto group : getOperation().getOps<collective::GroupOp>())

@@ -1,4 +1,4 @@
-//===- Shapes.cpp - All replicas bring the same shapes --------------------===//
+//===- Shapes.cpp - Operand shapes are equal on all replicas --------------===//
 
 #include "passes/Verify/Shapes.h"
 
@@ -14,18 +14,18 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// The SSA value of dynamic dimension `dimension`, of which `sizes` lists all.
+/// The SSA value of dynamic dimension `dimension`; `sizes` lists those of all
+/// dynamic dimensions.
 static Value getDynamicSize(RankedTensorType type, int64_t dimension,
                             ValueRange sizes) {
   return sizes[type.getDynamicDimIndex(dimension)];
 }
 
-/// What a size follows from that may differ between replicas: the size itself,
-/// an argument that comes with it, or the last tensor that it could be followed
-/// to. Null if the size of dimension `dimension` of `tensor` is equal on all
-/// replicas, as far as that can be seen: it is static, the whole tensor is
-/// uniform, or the operation that makes the tensor takes the size from such a
-/// place.
+/// Follows the size of dimension `dimension` of `tensor` to a value that may
+/// differ between replicas: the size as an SSA value, an argument of that
+/// shape, or the last tensor to which it could be followed. Null if the size is
+/// known to be equal on all replicas: it is static, the tensor is uniform, or
+/// the size is taken from such a value.
 static Value findVaryingSize(Value tensor, int64_t dimension,
                              const UniformityAnalysis &uniformity) {
   auto getType = [](Value value) {
@@ -40,7 +40,7 @@ static Value findVaryingSize(Value tensor, int64_t dimension,
          !uniformity.isUniform(tensor)) {
     auto result = dyn_cast<OpResult>(tensor);
     if (!result) {
-      // What a region of another context gets is what it was given.
+      // An argument of a region in another context is the operand.
       auto argument = cast<BlockArgument>(tensor);
       Operation *parent = argument.getOwner()->getParentOp();
       if (!isa<replica::MergeCallOp, replica::RunOp>(parent))
@@ -75,8 +75,8 @@ static Value findVaryingSize(Value tensor, int64_t dimension,
   return type ? Value() : tensor;
 }
 
-/// Sizes that are numbers, and those of arguments, are known to be what they
-/// are computed from; of others nothing is known.
+/// An index value, or an argument of a function, decides the size itself; for
+/// other tensors it is not known whether their sizes differ.
 static Verdict judgeSize(Value size, Operation *op, Judge &judge) {
   auto argument = dyn_cast<BlockArgument>(size);
   bool isArgument =

@@ -1,4 +1,4 @@
-//===- Shapes.h - All replicas bring the same shapes ------------*- C++ -*-===//
+//===- Shapes.h - Operand shapes are equal on all replicas ------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_VERIFY_SHAPES_H
 #define LOCKSTEP_PASSES_VERIFY_SHAPES_H

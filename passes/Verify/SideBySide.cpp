@@ -16,7 +16,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Equal lines that are shown before a difference.
+/// The most equal lines that are shown before a difference.
 static constexpr size_t kToldBefore = 3;
 
 std::string lockstep::describeCollective(Operation *collective) {
@@ -73,8 +73,8 @@ static std::string describeAttributes(Operation *op, Operation *other) {
   for (Operation *owner : {op, other})
     for (NamedAttribute named : owner->getAttrs()) {
       StringRef name = named.getName();
-      // Which of these there are is said of every collective; what is not there
-      // on the other side is seen when it comes to that.
+      // `describeCollective` prints the listed attributes. Attributes that only
+      // `other` has are added when it is the owner.
       if (llvm::is_contained({"kind", "reduction", "group", "variable",
                               "channel", "axis", "operandSegmentSizes"},
                              name) ||
@@ -200,7 +200,7 @@ private:
     bool differs;
   };
 
-  /// Beside `other`, from which it differs.
+  /// Describes `item`; with `other`, also how it differs from that.
   std::string describe(const Item &item, const Item *other = nullptr) const {
     std::string line = userLocation(item.op->getLoc()),
                 detail = other ? describeDetail(item, *other) : "";

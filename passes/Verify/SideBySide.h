@@ -9,13 +9,14 @@
 
 namespace lockstep {
 
-/// One of two ways that replicas go.
+/// One of two paths that replicas take.
 struct Way {
-  /// Who goes it: "replica 0 (true)", or where: "where it is true".
+  /// The replica that takes the path ("replica 0 (true)"), or the outcome that
+  /// selects it ("where it is true").
   std::string who;
   llvm::ArrayRef<Item> sequence;
-  /// What those who go it come to when the sequence has ended; empty if that is
-  /// not to be told.
+  /// What replicas on this path reach after the sequence; empty if that is not
+  /// reported.
   std::string after;
 };
 
@@ -25,25 +26,25 @@ std::string describeCollective(mlir::Operation *collective);
 /// "all_reduce sum of tensor<4xf32> (model.py:21)".
 std::string describeWithLine(mlir::Operation *collective);
 
-/// The collective that who has come through `op` comes to next, as a sentence:
-/// the next in program order, or the end of the function.
+/// A phrase for what a replica reaches after `op`: the next collective in
+/// program order, or the end of the function.
 std::string describeNext(mlir::Operation *op,
                          mlir::SymbolTableCollection &symbols);
 
-/// What tells `item` from `other`, in whose place it is issued, and is not said
-/// of a collective, loop or branch anyway: other attributes, bounds or
-/// conditions. Empty if there is nothing more to say.
+/// How `item` differs from `other` at the same position: in attributes, bounds
+/// or conditions that the description of a collective, loop or branch does not
+/// mention anyway. Empty if there is nothing to add.
 std::string describeDetail(const Item &item, const Item &other);
 
-/// A table with a column for each way, up to and with the first line in which
-/// they differ:
+/// A table with a column for each path, up to and including the first line in
+/// which they differ:
 ///
 ///     replica 0 (true)              | replica 1 (false)
 ///     all_reduce sum (model.py:21)  | all_reduce sum (model.py:25)
 ///     all_gather (model.py:22)     != goes on to the end of the step
 ///
-/// Of many equal lines the first are left out; loops and branches that differ
-/// inside are followed into.
+/// Only the last few equal lines are shown; loops and branches whose regions
+/// differ are expanded.
 std::string tellSideBySide(const Way &lhs, const Way &rhs,
                            SequenceMatcher &matcher);
 

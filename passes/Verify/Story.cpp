@@ -15,7 +15,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Notes that are told from each end of a long way.
+/// Notes that are emitted from each end of a long chain of reasons.
 static constexpr size_t kToldAtEachEnd = 6;
 
 InFlightDiagnostic lockstep::emitUserError(Location location) {
@@ -40,7 +40,7 @@ std::string lockstep::describeArgument(FunctionOpInterface function,
 static std::string describeSource(Operation *op) {
   std::string name = "'" + op->getName().getStringRef().str() + "'";
   if (auto wait = dyn_cast<collective::WaitOp>(op); wait && wait.getStart()) {
-    // Parts are each rank's own, whoever the members are.
+    // Results in parts differ between ranks, whatever the members are.
     if (wait.getStart().getKindProperties().isSameForAll())
       return name + " gives a value to the members of group @" +
              wait.getStart().getGroup().str() + " that other ranks do not have";
@@ -62,7 +62,7 @@ static std::string describeSource(Operation *op) {
   return name + " is different on each replica";
 }
 
-/// One step, as a sentence.
+/// A sentence for one reason.
 static std::string describe(Value value, const Reason &reason) {
   std::string name = "'" + reason.op->getName().getStringRef().str() + "'";
   switch (reason.kind) {
@@ -93,8 +93,8 @@ static Location getLocation(Value value, const Reason &reason) {
                              : reason.op->getLoc());
 }
 
-/// The steps from `value` to its source, one for each line of the user's
-/// program; `told` is a line that has a note already.
+/// The chain of reasons from `value` to its source, one for each line of the
+/// user's program; `told` is a line that has a note already.
 static SmallVector<std::pair<Location, std::string>>
 collectNotes(const UniformityAnalysis &uniformity, Value value,
              std::optional<RankPair> ranks, StringRef told) {
@@ -105,12 +105,12 @@ collectNotes(const UniformityAnalysis &uniformity, Value value,
     auto &[at, reason] = step;
     Location location = getLocation(at, reason);
     std::string line = userLocation(location);
-    // Arguments may have no line of their own: then the line that uses them.
+    // An argument without a line is reported at the line that uses it.
     if (line.empty() && !notes.empty())
       location = notes.back().first;
     bool isSource = index + 1 == way.size();
     if (!line.empty() && line == last) {
-      // Of several operations on one line, the nearest to the source says most.
+      // Of several operations on one line, keep the one nearest to the source.
       if (!notes.empty())
         notes.pop_back();
       else if (!isSource)

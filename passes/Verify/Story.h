@@ -17,16 +17,17 @@ mlir::InFlightDiagnostic emitUserError(mlir::Location location);
 std::string describeArgument(mlir::FunctionOpInterface function,
                              unsigned index);
 
-/// Attaches one note for each step of the way from `value` back to the source
-/// that makes it varying, between the two `ranks` if they are given. Steps on
-/// one line of the user's program are told once, and of a long way the middle
-/// is left out.
+/// Attaches one note for each reason in the chain from `value` back to the
+/// source that makes it varying, between the two `ranks` if they are given.
+/// Reasons on one line of the user's program share a note, and the middle of a
+/// long chain is left out.
 void tellWay(mlir::InFlightDiagnostic &diagnostic,
              const UniformityAnalysis &uniformity, mlir::Value value,
              std::optional<RankPair> ranks = std::nullopt);
 
-/// Attaches a note at a branch or loop that replicas may go through
-/// differently, which ends with `more`, then the way of its condition.
+/// Attaches a note, which ends with `more`, at a branch or loop through which
+/// replicas may take different paths, then the chain of reasons for its
+/// condition.
 void tellDivergence(mlir::InFlightDiagnostic &diagnostic,
                     const UniformityAnalysis &uniformity, Divergence divergence,
                     std::optional<RankPair> ranks = std::nullopt,

@@ -12,15 +12,15 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Of more branches, on which one error depends, nobody asks which depend on
-/// the same inputs: that is quadratic.
+/// If an error depends on more branches, their inputs are not compared, as that
+/// takes quadratic time.
 static constexpr size_t kMostBranches = 32;
 
 static constexpr StringLiteral kVerdict = "verdict", kReason = "reason",
                                kCondition = "condition", kInputs = "arguments";
 
 //===----------------------------------------------------------------------===//
-// Telling it
+// Diagnostics
 //===----------------------------------------------------------------------===//
 
 StringRef lockstep::toString(const Verdict &verdict) {
@@ -85,10 +85,10 @@ static Verdict isOpen(std::string reason, Operation *condition) {
 }
 
 //===----------------------------------------------------------------------===//
-// Ways to a place
+// Paths to an operation
 //===----------------------------------------------------------------------===//
 
-/// What decides which way is taken through a branch or loop.
+/// The values that decide which path is taken through a branch or loop.
 static SmallVector<Value> getConditions(Operation *branch) {
   if (auto loop = dyn_cast<scf::ForOp>(branch))
     return {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
@@ -103,14 +103,14 @@ static SmallVector<Value> getConditions(Operation *branch) {
   return conditions;
 }
 
-/// Branches between blocks are all taken to matter for what stands in one of
-/// the blocks.
+/// An operation in a region of several blocks is assumed to be
+/// control-dependent on all branches between them.
 std::vector<Judge::Step> Judge::getWay(Operation *place) const {
   std::vector<Step> way;
   for (Operation *op = place; op != function; op = op->getParentOp()) {
     Region *region = op->getParentRegion();
     Operation *parent = region->getParentOp();
-    // What stands before the condition of a loop is executed at least once.
+    // The before-region of a while is executed at least once.
     bool isAlwaysReached =
         isa<scf::WhileOp>(parent) && region->getRegionNumber() == 0;
     if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(parent) &&
@@ -124,8 +124,8 @@ std::vector<Judge::Step> Judge::getWay(Operation *place) const {
   return way;
 }
 
-/// Takes those out of `ranks` that are known not to go there. Some do: nothing
-/// is asked about a place that no rank comes to.
+/// Removes ranks from `ranks` that are known not to take the step. Some rank
+/// takes it: operations that no rank reaches are not checked.
 Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
   const RankConstants &constants = uniformity.getConstants();
   if (isa<scf::IfOp, scf::IndexSwitchOp>(step.branch) &&
@@ -147,7 +147,8 @@ Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
   return there.all() ? Leads::Always : Leads::ByRank;
 }
 
-/// Branches and loops inside of `branch` may issue what is missed.
+/// Branches and loops inside of `branch` may issue the collectives that seem to
+/// be missing.
 void Judge::addInside(Operation *branch,
                       llvm::SetVector<Operation *> &others) const {
   branch->walk([&](Operation *inner) {
@@ -191,8 +192,8 @@ Verdict Judge::judgeDifferent(const Item &lhs, const Item &rhs,
   return judge(question);
 }
 
-/// What is not known of two that stand in each other's place, whoever goes
-/// where.
+/// What is not known about two items at the same position, whichever replicas
+/// issue them; nullopt if they are certain to differ.
 std::optional<Verdict>
 Judge::findUndecided(const Item &lhs, const Item &rhs,
                      const Divergence &divergence) const {
@@ -223,8 +224,8 @@ Judge::findUndecided(const Item &lhs, const Item &rhs,
       return isOpen("whether what they do with the values of all replicas is "
                     "the same could not be decided",
                     divergence.branch);
-    // In opposite orders two groups block each other only if they share two
-    // ranks that go different ways.
+    // Two groups in opposite orders deadlock only if they share two ranks that
+    // take different paths.
     if (uniformity.getMembers(left) != uniformity.getMembers(right))
       return isOpen("whether members of both groups go different ways could "
                     "not be decided",
@@ -240,7 +241,8 @@ Verdict Judge::judgeReached(Operation *place, const Divergence &divergence) {
 }
 
 Verdict Judge::judgeValue(Value value, Operation *place) {
-  // What is equal wherever it is defined differs in that not all come by.
+  // A value that is equal wherever it is defined can be varying only because
+  // some replicas do not reach its definition.
   if (uniformity.isEqualWhereDefined(value))
     if (Divergence divergence = uniformity.getDivergenceAround(
             value.getDefiningOp() ? value.getDefiningOp() : place))
@@ -260,8 +262,8 @@ std::optional<Witness> Judge::findWitness(const Question &question) {
                               question.branch);
 }
 
-/// What the form of the program leaves open, and what it calls wrong because
-/// inputs may be so, is tried out.
+/// Executes the program on random inputs where its form does not decide, or
+/// decides `wrong` under an assumption about inputs.
 Verdict Judge::tryOut(const Question &question, Verdict byForm) {
   std::optional<Witness> witness = findWitness(question);
   std::string does = question.branch ? " can lead replicas different ways"
@@ -283,7 +285,7 @@ Verdict Judge::tryOut(const Question &question, Verdict byForm) {
   bool isInside = witness->branch != question.branch;
   SmallVector<Value> values = isInside ? getConditions(witness->branch)
                                        : SmallVector<Value>{question.value};
-  // Only what comes to it as it is on each replica can be named as the cause.
+  // Only inputs that may make the values differ can be named as the cause.
   Inputs own = Inputs::ownOf(values, uniformity);
   Value differs;
   std::string example =
@@ -308,8 +310,8 @@ Verdict Judge::tryOut(const Question &question, Verdict byForm) {
   return verdict;
 }
 
-/// The constants of the ranks say how they go; what else decides on the way
-/// must not depend on the rank.
+/// The constants of the ranks decide the paths of the ranks; other conditions
+/// on the path must not depend on the rank.
 Verdict Judge::judgeByRank(const Question &question,
                            const llvm::BitVector &ranks) const {
   std::optional<RankPair> pair = question.ranks;
@@ -332,8 +334,8 @@ Verdict Judge::judge(const Question &question) {
   if (opinion.state == Opinion::Final && !(opinion.verdict.isWrong && other))
     return opinion.verdict;
   Verdict verdict = tryOut(question, std::move(opinion.verdict));
-  // What somebody else assigns to the same variable may come later, and be
-  // equal on all replicas.
+  // A later write to the same variable may restore a value that is equal on all
+  // replicas.
   if (verdict.isDoubtful && other)
     return isOpen("whether " + describe(other) +
                       " replaces it could not be decided",
@@ -365,7 +367,7 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
   if (std::optional<llvm::BitVector> members =
           uniformity.getMembers(question.place))
     ranks &= *members;
-  // All branches on which it depends, beside the one that is asked about.
+  // All other branches on which the answer depends.
   llvm::SetVector<Operation *> onWay, others;
   for (const Step &step : getWay(question.place)) {
     if (step.branch == question.branch)
@@ -425,8 +427,8 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
                          (from.empty() ? "" : ": it follows from " + from),
                      question.branch)};
     }
-    // A condition that also depends on something that others decide may be
-    // decided by that alone.
+    // A condition that shares inputs with other branches may be the same for
+    // all replicas that reach it.
     for (auto [other, from] : llvm::zip_equal(others, inputs))
       if (asked.meets(from))
         return question.branch
@@ -443,7 +445,8 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
   }
   if (!verdict.isWrong)
     return {verdict};
-  // Whatever else has to be true for it must be free to be so.
+  // The conditions of all branches on the path must be satisfiable together:
+  // each has inputs, and none in common with the others.
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!onWay.contains(others[i]))
       continue;
@@ -458,7 +461,7 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
                          " leads there could not be decided",
                      others[i])};
   }
-  // What follows from the numbers of the replicas alone is so on all inputs.
+  // A verdict that follows from replica numbers alone holds for all inputs.
   return {verdict,
           question.isKnown && onWay.empty() ? Opinion::Final : Opinion::Open};
 }

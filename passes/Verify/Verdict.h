@@ -1,13 +1,13 @@
 //===- Verdict.h - Wrong, or not provable -----------------------*- C++ -*-===//
 //
-// The checks refuse what they cannot prove. Of some of that it is known that it
-// goes wrong: there is data on which it does. Of the rest nobody knows, and the
-// user is told what could not be decided.
+// The checks refuse every program that they cannot prove. Some are known to be
+// wrong: there are inputs on which they fail. For the others that is not known,
+// and the error names the condition that could not be decided.
 //
-// It is known if the constants of two ranks differ in a condition, and nothing
-// that an input decides stands on the way; or if inputs have been found on
-// which replicas block each other, or copies differ (Witness.h). Where neither
-// is so, the form of the program says what it is that could not be decided.
+// A program is wrong if a condition has different constants on two ranks and no
+// branch on the path to it depends on inputs, or if inputs have been found on
+// which replicas deadlock or copies differ (Witness.h). Otherwise the undecided
+// condition is derived from the form of the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,51 +27,52 @@ struct Verdict {
   bool isWrong = false;
   /// Why it is wrong, or what could not be decided.
   std::string reason;
-  /// The branch or loop whose condition is meant; null if there is none.
+  /// The branch or loop whose condition `reason` is about; null if there is
+  /// none.
   mlir::Operation *condition = nullptr;
-  /// If it is wrong: this has been seen. If it is not: the form of the program
-  /// says that it is, but it has not been seen.
+  /// `isSeen`: it is wrong, and an example has been executed. `isDoubtful`: the
+  /// form of the program suggests that it is wrong, but no example is known.
   bool isSeen = false, isDoubtful = false;
-  /// The inputs on which it has been, as in `WitnessSearch::getInputs`; null if
-  /// they are not recorded.
+  /// The inputs of the example, as in `WitnessSearch::getInputs`; null if they
+  /// are not recorded.
   mlir::DictionaryAttr inputs = {};
 };
 
 /// "wrong" or "not provable".
 llvm::StringRef toString(const Verdict &verdict);
 
-/// Ends the message of an error with its verdict, and gives it to who records
-/// errors (`findVerdict`).
+/// Appends the verdict to the message of an error, and records it in the
+/// metadata of the diagnostic (`findVerdict`).
 void tellVerdict(mlir::InFlightDiagnostic &diagnostic, const Verdict &verdict);
 
-/// A verdict as it was told: `verdict`, `reason` and, as FILE:LINE,
+/// The recorded verdict of an error: `verdict`, `reason` and, as FILE:LINE,
 /// `condition`, which may be missing. Null for other errors.
 mlir::DictionaryAttr findVerdict(mlir::Diagnostic &diagnostic);
 
-/// The inputs of a verdict as it was told; null if there are none.
+/// The recorded inputs of an error; null if there are none.
 mlir::DictionaryAttr findInputs(mlir::Diagnostic &diagnostic);
 
 /// Gives errors of one function their verdicts.
 class Judge {
 public:
-  /// Without `findsExamples` nothing is executed: what only an example would
-  /// show to be wrong is not provable.
+  /// Without `findsExamples` nothing is executed: errors that only an example
+  /// would show to be wrong are `not provable`.
   Judge(mlir::FunctionOpInterface function,
         const UniformityAnalysis &uniformity, bool findsExamples)
       : function(function), uniformity(uniformity),
         search(function, uniformity), findsExamples(findsExamples) {}
 
-  /// A branch that is refused. Several of them may make good for each other:
-  /// who does not meet in the one meets in the other.
+  /// A branch that is refused. Several of them may compensate each other: a
+  /// replica that skips a collective in the one may issue it in the other.
   void addRefused(mlir::Operation *branch) { refused.insert(branch); }
 
-  /// Some replicas come to `collective`, others go another way through
-  /// `divergence`; `ranks` are two of them, if they are known.
+  /// Some replicas reach `collective`, others take another path through
+  /// `divergence`; `ranks` are one of each, if they are known.
   Verdict judgeMissing(mlir::Operation *collective,
                        const Divergence &divergence,
                        std::optional<RankPair> ranks);
 
-  /// The same where others come to something else in its place.
+  /// Some replicas reach `lhs` at a position of their sequence, others `rhs`.
   Verdict judgeDifferent(const Item &lhs, const Item &rhs,
                          const Divergence &divergence,
                          std::optional<RankPair> ranks);
@@ -83,13 +84,14 @@ public:
   Verdict judgeReached(mlir::Operation *place, const Divergence &divergence);
 
 private:
-  /// A branch or loop on the way to a place, and the region that leads there.
+  /// A branch or loop on the path to an operation, and the region that leads to
+  /// it.
   struct Step {
     mlir::Operation *branch;
     unsigned region;
   };
   enum class Leads { Always, ByRank, ByInput };
-  /// Whether `value` makes two replicas that come to `place` differ.
+  /// Whether `value` can be different on two replicas that reach `place`.
   struct Question {
     mlir::Operation *place;
     mlir::Value value;
@@ -100,15 +102,15 @@ private:
     PartitionId partition = PartitionTable::kWhole;
     bool isKnown = false;
     std::optional<RankPair> ranks;
-    /// Where it does harm if they differ: what must be equal there; null if
-    /// replicas block each other.
+    /// The operation that needs equal values; null if the error is a deadlock
+    /// of replicas.
     mlir::Operation *use = nullptr;
   };
-  /// What the form of the program says.
+  /// A verdict from the form of the program alone.
   struct Opinion {
     Verdict verdict;
     enum {
-      /// There is nothing to try.
+      /// Executing examples would not change the verdict.
       Final,
       /// It is wrong if an example is found.
       Open
@@ -133,8 +135,8 @@ private:
   mlir::FunctionOpInterface function;
   const UniformityAnalysis &uniformity;
   llvm::SetVector<mlir::Operation *> refused;
-  /// The last two operations that write to each variable, if they have been
-  /// asked for.
+  /// The last two operations that write to each variable, computed on first
+  /// use.
   llvm::DenseMap<mlir::Attribute,
                  std::pair<mlir::Operation *, mlir::Operation *>>
       lastWrites;

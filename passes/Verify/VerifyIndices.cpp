@@ -1,8 +1,8 @@
 //===- VerifyIndices.cpp - Indices that are known to be out of range ------===//
 //
-// An index out of range is undefined where it is executed. What is certainly
-// executed, with an index that is written down, is refused here; everything
-// else is the interpreter's to find.
+// An index out of range is undefined behaviour where it is executed. Operations
+// with constant indices that are certain to be executed are refused here; the
+// interpreter checks all others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,8 @@ bool hasElements(Type type) {
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() > 0;
 }
 
-/// True if whoever executes the operation around `region` executes the first
-/// block of it.
+/// True if every execution of the operation around `region` executes the entry
+/// block of `region`.
 bool isEntered(Region &region) {
   Operation *op = region.getParentOp();
   if (isa<OpensContextInterface, scf::ExecuteRegionOp>(op))
@@ -46,7 +46,7 @@ bool isEntered(Region &region) {
     return matchPattern(branch.getCondition(), m_ConstantInt(&condition)) &&
            condition.isOne() == (region.getRegionNumber() == 0);
   }
-  // What comes before the condition of a loop is executed at least once.
+  // The before-region of a while is executed at least once.
   if (isa<scf::WhileOp>(op))
     return region.getRegionNumber() == 0;
   if (isa<tensor::GenerateOp>(op))
@@ -58,8 +58,8 @@ bool isEntered(Region &region) {
   return false;
 }
 
-/// True if `op` is executed whenever the function is, if that is seen from the
-/// operations around it. (Blocks behind the first may be passed by.)
+/// True if `op` is executed whenever the function is, as far as the operations
+/// around it show that. (Blocks other than an entry block may be skipped.)
 bool isAlwaysExecuted(Operation *op, Operation *function) {
   for (; op != function; op = op->getParentOp())
     if (!op->getBlock()->isEntryBlock() || !isEntered(*op->getParentRegion()))

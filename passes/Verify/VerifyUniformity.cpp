@@ -1,8 +1,8 @@
 //===- VerifyUniformity.cpp - Replicas do the same, copies stay equal -----===//
 //
 // The checks that need to know which values are equal on all replicas. Each
-// looks at one kind of place where a varying value must not be; the order of
-// collectives has a file of its own (CollectiveOrder.h).
+// handles one kind of operation that requires uniform operands; the order of
+// collectives is checked in CollectiveOrder.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ public:
     });
     if (failed(verifyCollectiveOrder(function, uniformity, judge)))
       valid = false;
-    // Sizes can be followed as long as they are not hidden in kernels.
+    // Sizes cannot be followed through kernels of functions in collective form.
     if (isa<replica::StepOp, replica::ProgramOp>(function) &&
         !uniformity.isBroken(BrokenRule::SizesMayDiffer) &&
         failed(verifyCollectiveShapes(function, uniformity, judge)))
@@ -71,8 +71,8 @@ private:
     return emitUserError(location);
   }
 
-  /// Mirrored variables stay mirrored: what is not combined by an aggregation
-  /// must be equal already (reference, section 5.2).
+  /// Mirrored variables stay mirrored: values that no aggregation combines must
+  /// be equal already (reference, section 5.2).
   void verifyAssignment(Operation *op) {
     replica::VariableOp variable =
         replica::lookupVariable(op, uniformity.getSymbols());
@@ -110,8 +110,8 @@ private:
       tellWay(diagnostic, uniformity, *varying);
   }
 
-  /// In cross-replica context one value goes to all copies (reference, section
-  /// 4); each copy of an on_read variable may get its own.
+  /// In cross-replica context all copies are assigned one value (reference,
+  /// section 4); only copies of an on_read variable may get different ones.
   void verifyUpdate(Operation *op) {
     if (uniformity.isBroken(BrokenRule::UpdatesMayDiffer))
       return;
@@ -137,7 +137,7 @@ private:
     }
   }
 
-  /// What is said to be equal on all replicas must be.
+  /// A result that is not of per-replica type must be equal on all replicas.
   void verifyEqualResults(Operation *op) {
     for (OpResult result : op->getResults()) {
       if (isa<replica::PerReplicaType>(result.getType()) ||
@@ -157,9 +157,9 @@ private:
     }
   }
 
-  /// A plain argument is one value for all replicas. (Two merge_calls that
-  /// replicas issue in each other's place have the same plain arguments; the
-  /// order of collectives sees to that.)
+  /// A plain argument is one value for all replicas. (The check of the order of
+  /// collectives ensures that two different merge_calls that match have equal
+  /// plain arguments.)
   void verifyMergeCall(replica::MergeCallOp op) {
     for (auto [index, operand, argument] :
          llvm::enumerate(op.getOperands(), op.getBody().getArguments())) {
@@ -215,8 +215,8 @@ private:
     }
   }
 
-  /// What result `index` is, if it must be uniform; otherwise empty. Sums and
-  /// counts are added over the replicas later.
+  /// A description of result `index` if it must be uniform, otherwise empty.
+  /// (Sums and counts are added over the replicas later, and may differ.)
   std::string describeUniformResult(unsigned index) {
     if (auto name =
             function.getResultAttrOfType<StringAttr>(index, "replica.metric"))
@@ -243,7 +243,7 @@ private:
   bool valid = true;
 };
 
-/// One rank agrees with itself.
+/// A single rank has nothing to diverge from.
 bool isOneRank(FunctionOpInterface function) {
   device::RoleOp role = device::getRole(function);
   return role && role.getRanks() == 1;
@@ -254,7 +254,7 @@ struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
   VerifyUniformity(const VerifyUniformity &other)
       : VerifyUniformityPassBase(other) {}
 
-  /// Not in the table of options: programs are never compiled with it.
+  /// Not in Passes.td, which documents options: this one is for tests only.
   Option<std::string> brokenRuleName{
       *this, "broken-rule", llvm::cl::Hidden,
       llvm::cl::desc(
@@ -269,7 +269,7 @@ struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
           << llvm::join(getRuleNames(), ", ");
       return signalPassFailure();
     }
-    // One replica agrees with itself.
+    // A single replica has nothing to diverge from.
     for (auto strategy : getOperation().getOps<replica::StrategyOp>())
       if (replica::StrategyProperties::of(strategy.getKind()).isSingle ||
           strategy.getReplicas() == 1)

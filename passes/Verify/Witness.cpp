@@ -1,4 +1,4 @@
-//===- Witness.cpp - Runs that go wrong -----------------------------------===//
+//===- Witness.cpp - Search for counterexamples ---------------------------===//
 
 #include "passes/Verify/Witness.h"
 
@@ -18,18 +18,18 @@ using namespace mlir;
 using interpret::FailureKind;
 using Data = interpret::Value;
 
-/// For all errors of one function: element operations, those that one run may
-/// have at most and at first (it may be one without an end), and what an
-/// operation costs that is copied into a slice.
+/// Budgets in element operations: for all errors of one function, the most for
+/// one run, and the first limit of a run (which may not terminate). Copying an
+/// operation into a slice costs `kCopied`.
 static constexpr int64_t kBudget = 1'000'000'000, kMostOfRun = kBudget / 4,
                          kLeastOfRun = 1'000'000, kCopied = 256;
-/// For one search: runs, and replicas, each of which has a thread.
+/// The most runs of one search, and the most replicas, each of which has a
+/// thread.
 static constexpr uint64_t kMostRuns = 200;
 static constexpr int64_t kMostReplicas = 64;
 
 namespace {
-/// Of the operations of a slice those that are branches of the function, with
-/// numbers; where each replica went through them.
+/// The paths that each replica has taken through numbered branches of a slice.
 struct Trace {
   llvm::DenseMap<Operation *, unsigned> numbers;
   std::vector<std::vector<SmallVector<int64_t, 4>>> ways;
@@ -38,7 +38,7 @@ struct Trace {
     ways.assign(branches, std::vector<SmallVector<int64_t, 4>>(replicas));
   }
 
-  /// Two replicas that came through the branch as often, but went another way.
+  /// Two replicas that took different paths in one execution of the branch.
   std::optional<RankPair> findSplit(unsigned branch) const {
     for (unsigned one = 0; one < ways[branch].size(); ++one)
       for (unsigned other = one + 1; other < ways[branch].size(); ++other) {
@@ -72,7 +72,7 @@ public:
     auto created = interpret::Interpreter::create(*slice.module);
     if (failed(created) || !(*created)->canRun(slice.function))
       return;
-    // As if no loop were around a collective.
+    // The cost of waiting in each collective, assuming that none is in a loop.
     SymbolTableCollection symbols;
     slice.function->walk([&](Operation *op) {
       ofRun += isCollective(op, symbols) && !interpret::isWithoutUse(op)
@@ -104,7 +104,7 @@ public:
     interpret::Failure failure = runWithin(number);
     int64_t used = allowed - left;
     budget -= used;
-    // As long as none has ended, longer ones may be what it takes.
+    // As long as no run has terminated, allow longer ones.
     bool isTooLong = failure.op && failure.kind == FailureKind::TooLong;
     if (!isTooLong)
       longest = std::max(longest, used);
@@ -123,7 +123,7 @@ public:
   ControlSlice slice;
   Trace trace;
   std::shared_ptr<Draw> draw;
-  /// Of each replica, those results that are not the new value of a variable.
+  /// For each replica, its results that are not the new value of a variable.
   std::vector<SmallVector<Data>> results;
 
 private:
@@ -173,14 +173,14 @@ private:
   int64_t replicas;
   size_t numBranches;
   int64_t &budget;
-  /// What the next run may use, what this one has left, and the most that one
-  /// which ended has used.
+  /// The budget of the next run, what is left of that of the current run, and
+  /// the most that a run which terminated has used.
   int64_t ofRun = kLeastOfRun, left = 0, longest = 0;
   std::unique_ptr<interpret::Interpreter> interpreter;
   std::optional<Draws> draws;
 };
 
-/// How many replicas there are; if that is not known, as few as there may be.
+/// The number of replicas; if it is not known, the smallest one possible.
 static int64_t countReplicas(FunctionOpInterface function,
                              const UniformityAnalysis &uniformity) {
   auto module = function->getParentOfType<ModuleOp>();
@@ -233,8 +233,8 @@ bool WitnessSearch::note(const interpret::Failure &failure) {
 void WitnessSearch::searchBlocked(ArrayRef<Operation *> refused) {
   isSearched = true;
   branches.insert_range(refused);
-  // What stands inside of one that is refused is not looked at any more: it may
-  // be at fault.
+  // Branches inside of a refused one have not been checked and may be the
+  // cause.
   for (Operation *branch : refused)
     branch->walk([&](Operation *inner) {
       if (isa<RegionBranchOpInterface, BranchOpInterface>(inner))
@@ -259,8 +259,8 @@ void WitnessSearch::searchBlocked(ArrayRef<Operation *> refused) {
       }
     if (split.size() == 1 && *split.begin() < refused.size())
       alone.insert(*split.begin());
-    // Whoever blocks each other where fewer branches are gone through
-    // differently shows that the others do not matter.
+    // A deadlock with a subset of the divergent branches shows that the others
+    // are not the cause.
     if (llvm::any_of(blocked, [&](auto &other) {
           return llvm::includes(split, other.first);
         }))
@@ -294,7 +294,7 @@ WitnessSearch::findBlocked(Operation *branch, ArrayRef<Operation *> refused) {
   return Witness{inside->inputs, inside->ranks.at(fault), branches[fault]};
 }
 
-/// What a result of a function is bound to.
+/// The variable whose new value the result is; empty if there is none.
 static StringRef getVariable(FunctionOpInterface function, unsigned result) {
   auto binding = function.getResultAttrOfType<device::BindingAttr>(
       result, "device.binding");
@@ -309,7 +309,7 @@ WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
   for (OpOperand &operand : place->getOpOperands())
     if (!value || operand.get() == value)
       asked.push_back(&operand);
-  // A result of the place is what its region ends with.
+  // A result of the place is the value that its region yields.
   if (auto result = dyn_cast_or_null<OpResult>(value);
       result && result.getOwner() == place)
     for (Region &region : place->getRegions())
@@ -317,7 +317,8 @@ WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
         if (block.hasNoSuccessors())
           asked.push_back(
               &block.getTerminator()->getOpOperand(result.getResultNumber()));
-  // Whatever else is written to a variable decides what is left of that.
+  // Other writes to the same variable decide whether the copies differ in the
+  // end.
   if (auto variable = place->getAttrOfType<FlatSymbolRefAttr>("variable"))
     function->walk([&](Operation *op) {
       if (op != place && op->getAttr("variable") == variable)
@@ -332,7 +333,7 @@ WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
     return std::nullopt;
   bool returns = place->getParentOp() == function &&
                  place->hasTrait<OpTrait::ReturnLike>();
-  // Two replicas of which a result differs that is asked about.
+  // Two replicas between which an asked result differs.
   auto findDifferentResults = [&]() -> std::optional<RankPair> {
     unsigned position = 0;
     for (unsigned result = 0; result < place->getNumOperands(); ++result) {
@@ -349,7 +350,7 @@ WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
     }
     return std::nullopt;
   };
-  // Two replicas of which the copies differ because of what stands at `place`.
+  // Two replicas whose copies differ because of `place`.
   auto findDifferentCopies =
       [&](const interpret::Variable &variable) -> std::optional<RankPair> {
     auto [one, other] = *variable.findDifferentCopies();
@@ -388,7 +389,7 @@ WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
 }
 
 //===----------------------------------------------------------------------===//
-// Telling it
+// Diagnostics
 //===----------------------------------------------------------------------===//
 
 std::string WitnessSearch::describeEffort() const {

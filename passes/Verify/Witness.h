@@ -1,11 +1,11 @@
-//===- Witness.h - Runs that go wrong ---------------------------*- C++ -*-===//
+//===- Witness.h - Search for counterexamples -------------------*- C++ -*-===//
 //
-// Of what cannot be proven, the checks search inputs on which it really goes
-// wrong: the interpreter executes what decides how replicas go (ControlSlice.h)
-// on inputs by chance (Draws.h). What it has found is an example for the user;
-// only with one is an error that depends on inputs called wrong. How much is
-// tried is counted in operations, so that the same program gets the same
-// verdict everywhere.
+// For steps that cannot be proven, the checks search inputs on which they fail:
+// the interpreter executes a slice of the control flow (ControlSlice.h) on
+// random inputs (Draws.h). An error that depends on inputs is called wrong only
+// if such inputs are found, and they are shown to the user as an example. The
+// effort is limited in operations, not in time, so that the same program gets
+// the same verdict on every machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +22,13 @@
 
 namespace lockstep {
 
-/// Inputs on which something goes wrong, and two replicas that go different
-/// ways there or hold different values.
+/// Inputs on which a step fails, and two replicas that take different paths or
+/// hold different values.
 struct Witness {
   std::shared_ptr<const Draw> inputs;
   RankPair ranks;
-  /// Through which they go different ways; null if they hold different values.
+  /// The branch through which the replicas take different paths; null if they
+  /// hold different values.
   mlir::Operation *branch = nullptr;
 };
 
@@ -38,34 +39,34 @@ public:
                 const UniformityAnalysis &uniformity);
   ~WitnessSearch();
 
-  /// A run in which replicas block each other, and two of them go different
-  /// ways through `branch`, or else through one inside of it, and through as
-  /// few as possible of the others in `refused`, or inside of these: of two
-  /// branches that are gone through differently, one may have nothing to do
-  /// with it.
+  /// A run in which replicas deadlock, and two of them take different paths
+  /// through `branch`, or else through a branch inside of it. As few as
+  /// possible of the other branches in and below `refused` diverge in this run,
+  /// since a divergent branch need not be a cause of the deadlock.
   std::optional<Witness> findBlocked(mlir::Operation *branch,
                                      llvm::ArrayRef<mlir::Operation *> refused);
 
-  /// A run in which what must be equal on all replicas differs at `place`: its
-  /// operand `value`, or any if that is null. If there is a `branch`, two
-  /// replicas go different ways through it.
+  /// A run in which an operand of `place` that must be equal on all replicas
+  /// differs: `value`, or any if that is null. If there is a `branch`, two
+  /// replicas take different paths through it.
   std::optional<Witness> findDifferent(mlir::Operation *place,
                                        mlir::Value value,
                                        mlir::Operation *branch);
 
-  /// Why the last search found nothing, to follow after a colon.
+  /// Why the last search found nothing, as text that follows a colon.
   std::string describeEffort() const;
 
   /// "x = 1 on replica 0 and x = 2 on replica 1": the first of `arguments` (of
-  /// the function, or results of `replica.next`) in which the two replicas
-  /// differ; those that they have in common if there is none. Empty if there is
-  /// nothing to tell.
+  /// the function, or results of `replica.next`) that differs between the two
+  /// replicas, which is returned in `differs`; else the first that they have in
+  /// common. Empty if none can be described.
   std::string describe(const Witness &witness,
                        llvm::ArrayRef<mlir::Value> arguments,
                        mlir::Value *differs);
 
-  /// The inputs as attributes: `arguments`, for each replica those that it is
-  /// given, and `variables`. Null if they are large or batches of an iterator.
+  /// The inputs as attributes: `arguments`, for each replica those that its
+  /// caller passes, and `variables`. Null if they are large or batches of an
+  /// iterator.
   mlir::DictionaryAttr getInputs(const Witness &witness);
 
 private:
@@ -81,20 +82,20 @@ private:
 
   mlir::FunctionOpInterface function;
   int64_t replicas;
-  /// Element operations that are left for all searches.
+  /// The element operations that are left for all searches.
   int64_t budget;
-  /// The runs in which replicas blocked each other: the branches that they went
-  /// through differently, by their numbers, and two replicas for each.
+  /// The runs in which replicas deadlocked, by the numbers of the branches
+  /// that diverged, and two replicas that took different paths for each branch.
   struct Blocked {
     std::shared_ptr<const Draw> inputs;
     std::map<unsigned, RankPair> ranks;
   };
   std::map<Branches, Blocked> blocked;
-  /// The branches that are refused, then those inside of them; their numbers
-  /// are their positions.
+  /// The refused branches, then those inside of them; the number of a branch is
+  /// its position.
   llvm::SetVector<mlir::Operation *> branches;
   bool isSearched = false;
-  /// What has been done in a search.
+  /// How far a search got.
   struct Effort {
     enum { Tried, TooLong, TooManyReplicas, NotExecuted } end = Tried;
     uint64_t runs = 0;

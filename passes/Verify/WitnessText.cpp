@@ -17,9 +17,9 @@ using namespace mlir;
 using interpret::Lane;
 using Data = interpret::Value;
 
-/// Tensors with more elements are told only if all of these are equal, and
-/// larger ones are not given to who records errors. (An element in which two
-/// replicas differ need not be the one that decides.)
+/// Tensors with more elements are printed only if all elements are equal, and
+/// not recorded with the error. (Printing an element in which two replicas
+/// differ could mislead: it need not be the one that decides.)
 static constexpr int64_t kMostTold = 4, kMostRecorded = 4096;
 
 static bool isFilled(const Data &value) {
@@ -31,7 +31,7 @@ static bool isFilled(const Data &value) {
   return true;
 }
 
-/// As few digits as say which number it is.
+/// The fewest digits that identify the number.
 static std::string describeFloat(double number, unsigned most) {
   for (unsigned digits = 1; digits < most; ++digits) {
     std::string text =
@@ -75,7 +75,7 @@ static std::string describeValue(const Data &value, Type type) {
   return text + "]";
 }
 
-/// What the user calls it.
+/// The user's name of an argument or batch tensor.
 static std::string getName(FunctionOpInterface function, Value value) {
   if (auto result = dyn_cast<OpResult>(value)) {
     // The iterator of a program is one of its arguments.
@@ -95,8 +95,8 @@ static std::string getName(FunctionOpInterface function, Value value) {
                  : "argument " + std::to_string(index);
 }
 
-/// The first value of it that each replica gets; null if replicas are given
-/// none.
+/// The input of `replica` for an argument, or for a tensor of the first batch;
+/// null if there is none.
 static const Data *getValue(const Draw &draw, Value value, unsigned replica) {
   if (auto result = dyn_cast<OpResult>(value)) {
     if (!isa<replica::NextOp>(result.getOwner()) || draw.batches.empty())
@@ -135,7 +135,7 @@ std::string WitnessSearch::describe(const Witness &witness,
   return equal;
 }
 
-/// Null if it is large.
+/// The value as an attribute; null if it is large.
 static Attribute toAttribute(const Data &value, Type type) {
   auto tensor = RankedTensorType::get(
       value.shape(),
