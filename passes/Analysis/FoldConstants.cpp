@@ -1,4 +1,4 @@
-//===- FoldConstants.cpp - One operation on constants ---------------------===//
+//===- FoldConstants.cpp - Fold one operation on constants ----------------===//
 
 #include "passes/Analysis/FoldConstants.h"
 
@@ -12,7 +12,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Elements of a tensor that is computed: conditions and indices are small.
+/// The most elements of a tensor that is folded: conditions and indices are
+/// small.
 static constexpr int64_t kMostElements = 64;
 
 static bool isSmall(Type type) {
@@ -28,7 +29,8 @@ bool lockstep::isUnwritten(Value value) {
   return value.getDefiningOp<tensor::EmptyOp>();
 }
 
-/// A generic of which each element is computed from elements: no reduction.
+/// A `linalg` operation that computes each element of its results from one
+/// element of each operand, without a reduction.
 static bool isElementwise(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && linalgOp.hasPureTensorSemantics() &&
@@ -66,8 +68,8 @@ bool ConstantFolder::foldOne(Operation *simple, ArrayRef<Attribute> inputs,
   if (failed(copy->fold(inputs, folded)))
     return false;
   if (folded.size() != copy->getNumResults()) {
-    // Changed in place: what is true of this rank's constants is not true of
-    // the next one's.
+    // The folder has changed the copy in place for the constants of this rank,
+    // which need not be valid for the next one.
     copy->destroy();
     copies.erase(simple);
     return false;
@@ -115,7 +117,7 @@ bool ConstantFolder::foldElements(ArrayRef<Attribute> inputs, unsigned rank,
     SmallVector<int64_t> place;
     for (auto [size, stride] : llvm::zip_equal(sizes, strides))
       place.push_back(point / stride % size);
-    // Where in operand `i` the point is, as if its elements were one row.
+    // The row-major position of the point in operand `i`.
     auto positionIn = [&](unsigned i) {
       auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
       int64_t position = 0;

@@ -1,4 +1,4 @@
-//===- FoldConstants.h - One operation on constants -------------*- C++ -*-===//
+//===- FoldConstants.h - Fold one operation on constants --------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_ANALYSIS_FOLDCONSTANTS_H
 #define LOCKSTEP_PASSES_ANALYSIS_FOLDCONSTANTS_H
@@ -10,18 +10,18 @@
 namespace lockstep {
 
 /// True for operations that `ConstantFolder` may be able to compute: arithmetic
-/// and `linalg` on numbers and tensors of a few of them.
+/// and `linalg` on numbers and small tensors.
 bool canFold(mlir::Operation *op);
 
-/// True if `value` is a tensor whose elements nothing has written yet.
+/// True if `value` is a tensor whose elements are not yet written.
 bool isUnwritten(mlir::Value value);
 
-/// Computes an operation on constants without changing it. (Its own folder may
-/// change it in place; a copy is folded.)
+/// Computes an operation on constants without changing it: as its folder may
+/// change it in place, a copy is folded.
 class ConstantFolder {
 public:
-  /// What a value from around the operation is on a rank; null if it is not
-  /// known.
+  /// The constant, on a rank, of a value that the body of the operation
+  /// captures; null if it is not known.
   using Captured = std::function<mlir::Attribute(mlir::Value, unsigned rank)>;
 
   ConstantFolder(mlir::Operation *op, Captured captured)
@@ -43,7 +43,7 @@ private:
 
   mlir::Operation *op;
   Captured captured;
-  /// Copies that are folded, by what they are a copy of.
+  /// Copies that are folded, by the original operation.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> copies;
 };
 

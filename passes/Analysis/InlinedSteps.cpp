@@ -1,4 +1,4 @@
-//===- InlinedSteps.cpp - What analyses of whole programs need ------------===//
+//===- InlinedSteps.cpp - Check that steps are inlined --------------------===//
 
 #include "passes/Analysis/InlinedSteps.h"
 

@@ -14,8 +14,8 @@ PartitionTable::PartitionTable(unsigned ranks, bool isOpen)
     singletons[rank] = rank;
   partitions = {std::vector<uint32_t>(ranks, 0), singletons};
   ids[singletons] = kSingletons;
-  // One rank agrees with itself. Where there may be more ranks, classes say
-  // nothing of them, so "all" is not one of these.
+  // A partition with a single class, also that of a single rank, is `kWhole`.
+  // Not if there may be more ranks: classes do not describe those.
   if (!isOpen)
     ids[partitions[kWhole]] = kWhole;
 }

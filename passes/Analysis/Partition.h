@@ -34,8 +34,8 @@ public:
   /// No two ranks are.
   static constexpr PartitionId kSingletons = 1;
 
-  /// Partitions of the ranks [0, `ranks`). If `isOpen`, there may be more of
-  /// them, of which no two are in one class, except in `kWhole`.
+  /// Partitions of the ranks [0, `ranks`). If `isOpen`, there may be more
+  /// ranks, each of which is in a class of its own, except in `kWhole`.
   PartitionTable(unsigned ranks, bool isOpen);
 
   unsigned getNumRanks() const { return ranks; }
@@ -43,16 +43,17 @@ public:
   /// Ranks with equal numbers are in one class.
   PartitionId get(llvm::ArrayRef<uint32_t> classes);
 
-  /// The members of a group are in one class, every other rank is in one of its
-  /// own.
+  /// The members of a group are in one class, every other rank is in a class of
+  /// its own.
   PartitionId getGroup(const llvm::BitVector &members);
 
-  /// Ranks are in one class if they are in both partitions: what is computed
+  /// The coarsest common refinement: ranks are in one class if they are in one
+  /// class of both partitions. It is the partition of a value that is computed
   /// from two values.
   PartitionId meet(PartitionId lhs, PartitionId rhs);
 
-  /// As `partition` within `ranks`; all others are in one more class: what
-  /// holds for `ranks` only.
+  /// `partition` within `ranks`; all other ranks are in one additional class.
+  /// It is the partition of a value that only `ranks` contribute.
   PartitionId restrict(PartitionId partition, const llvm::BitVector &ranks);
 
   /// The first two of `ranks` that are in different classes; nullopt if all are

@@ -97,7 +97,7 @@ bool RankConstants::isNeverEntered(Region &region) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Computing them
+// Evaluation
 //===----------------------------------------------------------------------===//
 
 static bool isRank(FunctionOpInterface function, unsigned argument) {
@@ -148,7 +148,7 @@ bool RankConstants::getOperands(
       define(operand, Constants(ranks, constant));
       known = lookup(operand);
     }
-    // A destination of which only the shape matters.
+    // An unwritten destination has no constant, and needs none.
     if (known.empty() && !isUnwritten(operand))
       return false;
     operands.push_back(known);
@@ -189,7 +189,8 @@ void RankConstants::visit(Operation *op) {
     define(value, std::move(constants));
 }
 
-/// What a branch gives is what the side yields that the rank goes into.
+/// The result of a branch on a rank is the value that the region which the rank
+/// enters yields.
 void RankConstants::visitBranch(Operation *branch) {
   SmallVector<unsigned> ways = getWays(branch);
   if (ways.empty())

@@ -1,11 +1,11 @@
 //===- RankConstants.h - Values that follow from a rank ---------*- C++ -*-===//
 //
-// What is computed from the number of a replica and constants alone is a
-// constant of the replica. Where the count of replicas is known and small,
-// these values are computed for each: then it is known that `id < 8` holds on
-// all of 4 replicas, and which of them go into `if id == 0`. Operations are
-// computed by their own folders, as the compiler would fold them if the rank
-// were written there.
+// A value that is computed only from the number of a replica and constants is
+// a constant on each replica. If the number of replicas is known and small,
+// these values are computed for each of them: then it is known that `id < 8`
+// holds on all of 4 replicas, and which of them take the branch `if id == 0`.
+// Operations are computed by their own folders, as if the rank were a constant
+// in the IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,13 @@ namespace lockstep {
 /// The constants of the ranks in one or several functions.
 class RankConstants {
 public:
-  /// With more ranks nothing is computed: the time would be ranks times
-  /// operations.
+  /// With more ranks nothing is computed, as the time is proportional to the
+  /// number of ranks times that of operations.
   static constexpr unsigned kMostRanks = 64;
 
-  /// `ranks` is their number, 0 if it is not known. Of one rank nothing is
-  /// computed: it agrees with itself. If `areEqual`, all ranks have the
-  /// constants of rank 0 (to test what they are for).
+  /// `ranks` is their number, 0 if it is not known. For a single rank, which
+  /// has nothing to differ from, nothing is computed. If `areEqual`, all ranks
+  /// have the constants of rank 0 (for tests of the rule).
   RankConstants(unsigned ranks, bool areEqual)
       : ranks(ranks > 1 && ranks <= kMostRanks ? ranks : 0),
         areEqual(areEqual) {}
@@ -40,21 +40,19 @@ public:
   /// The constant of each rank; empty if they are not known.
   llvm::ArrayRef<mlir::Attribute> lookup(mlir::Value value) const;
 
-  /// The same as integers; empty if they are not known, or others than one
-  /// integer each.
+  /// The same as integers; empty if they are not known or not integers.
   llvm::SmallVector<int64_t> lookupIntegers(mlir::Value value) const;
 
   /// How often each rank executes the body of an `scf.for`; empty if that is
   /// not known.
   llvm::SmallVector<uint64_t> getTripCounts(mlir::Operation *loop) const;
 
-  /// The region of an `scf.if` or `scf.index_switch` that each rank goes into;
+  /// The region of an `scf.if` or `scf.index_switch` that each rank enters;
   /// empty if that is not known.
   llvm::SmallVector<unsigned> getWays(mlir::Operation *branch) const;
 
-  /// True if constants say that no rank goes into `region` from around it.
-  /// Constants that are written in the program count also where those of the
-  /// ranks are not known.
+  /// True if constants show that no rank enters `region`: those of the ranks,
+  /// or else constants of the IR.
   bool isNeverEntered(mlir::Region &region) const;
 
 private:
@@ -73,7 +71,7 @@ private:
   unsigned ranks;
   bool areEqual;
   llvm::DenseMap<mlir::Value, llvm::ArrayRef<mlir::Attribute>> values;
-  /// What `values` refers to.
+  /// The elements of the arrays in `values`.
   std::deque<Constants> storage;
 };
 

@@ -7,7 +7,7 @@
 using namespace lockstep;
 using namespace llvm;
 
-/// In the order of the enumerators, from the second on.
+/// The names of the rules, in the order of the enumerators after `None`.
 static constexpr StringRef kNames[] = {
     "ids-are-equal",
     "arguments-are-equal",

@@ -1,8 +1,8 @@
 //===- Rules.h - The rules of the checks before lowering --------*- C++ -*-===//
 //
-// Each rule by which `verify-uniformity` refuses a program has a name, under
-// which tests leave it out to show what it is good for: some program that can
-// block, or whose copies would diverge, is accepted without it.
+// Each rule by which `verify-uniformity` refuses a program has a name. Tests
+// disable one rule at a time to show that it is needed: without it, some
+// program that can deadlock, or whose copies would diverge, is accepted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,40 +17,42 @@
 
 namespace lockstep {
 
-/// A rule to leave out. Never set but by tests. The name on the command line is
-/// the enumerator's, in words: `ids-are-equal`.
+/// A rule that is disabled, by tests only. An enumerator states the false
+/// assumption that replaces the rule; its name on the command line is in
+/// lowercase with hyphens: `ids-are-equal`.
 enum class BrokenRule : uint8_t {
   None,
-  // Which values are equal on all replicas.
+  // Rules about which values are equal on all replicas.
   /// The number of a replica is no source of varying values.
   IdsAreEqual,
-  /// Batches, and what else each replica gets for itself, are equal.
-  ArgumentsAreEqual,
-  /// All copies of an on_read variable hold the same.
-  PrivateVariablesAreEqual,
-  /// What a collective gives to some ranks only, or to each a part of, is
+  /// Batches, and other arguments that each replica receives for itself, are
   /// equal.
+  ArgumentsAreEqual,
+  /// All copies of an on_read variable are equal.
+  PrivateVariablesAreEqual,
+  /// Results of a collective that only some ranks receive, or of which each
+  /// rank receives a part, are equal.
   PartsAreEqual,
   /// The constants of all ranks are those of rank 0.
   RanksAreEqual,
-  /// What an operation with a body uses in it does not count as its operand.
+  /// A value that the body of an operation captures is not an operand of it.
   CapturesAreIgnored,
-  /// The value of a branch or loop does not depend on the way through it.
+  /// The value of a branch or loop does not depend on the path through it.
   WaysAreIgnored,
-  /// What a loop hands to its next turn does not arrive there.
+  /// Values that a loop carries do not reach the next iteration.
   TurnsAreIgnored,
-  /// The values of blocks do not depend on the way to them.
+  /// The values of blocks do not depend on the path to them.
   JoinsAreIgnored,
-  // Whether all replicas issue the same.
-  /// Only some come to a collective under a condition, and nobody minds.
+  // Rules about whether all replicas issue the same collectives.
+  /// Only some replicas may reach a collective under a condition.
   ConditionsAreIgnored,
   /// The trip counts of a loop with collectives may differ.
   TripCountsAreIgnored,
-  /// Members of a group go the same way, whatever decides.
+  /// Members of a group take the same path through every branch.
   GroupsGoTogether,
-  /// Groups that share ranks may be met in different orders.
+  /// Collectives of groups that share ranks may be in different orders.
   OrdersMayDiffer,
-  /// Not all come to a block.
+  /// Only some replicas may reach a block with a collective.
   EarlyExitsAreIgnored,
   /// One side of a branch may issue more than the other.
   CountsMayDiffer,
@@ -63,24 +65,24 @@ enum class BrokenRule : uint8_t {
   TypesMayDiffer,
   /// Sizes that are not known may differ between two sides.
   SidesMayHaveOtherSizes,
-  /// Loops on two sides may have other bounds.
+  /// Loops on two sides may have different bounds.
   BoundsMayDiffer,
-  /// Branches on two sides may have other conditions.
+  /// Branches on two sides may have different conditions.
   NestedConditionsMayDiffer,
-  /// Loops on two sides whose trip counts are not known are alike.
+  /// Loops on two sides with unknown trip counts have equal ones.
   WhilesAreAlike,
-  /// Two merge_calls may get other plain arguments.
+  /// Two merge_calls may have different plain arguments.
   PlainArgumentsMayDiffer,
-  /// Two merge_calls may have other regions.
+  /// Two merge_calls may have different regions.
   MergedRegionsMayDiffer,
-  /// Operations that do not say how often and in which order they issue what is
-  /// inside are fine.
+  /// Collectives may be inside of operations that do not define how often and
+  /// in which order they execute their regions.
   OrderlessRegionsAreAllowed,
   CallsAreAllowed,
-  // Whether copies stay equal.
-  /// An aggregation of `none` takes varying values.
+  // Rules about whether copies of a variable stay equal.
+  /// A variable with aggregation `none` may be assigned varying values.
   AssignedValuesMayDiffer,
-  /// An assignment that only some replicas come to is fine.
+  /// Only some replicas may reach an assignment.
   AssignmentsMayBeMissing,
   UpdatesMayDiffer,
   ResultsOfRunsMayDiffer,

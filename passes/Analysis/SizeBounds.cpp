@@ -1,4 +1,4 @@
-//===- SizeBounds.cpp - The most that a dynamic size can be ---------------===//
+//===- SizeBounds.cpp - Upper bounds of dynamic sizes ---------------------===//
 
 #include "passes/Analysis/SizeBounds.h"
 

@@ -1,4 +1,4 @@
-//===- SizeBounds.h - The most that a dynamic size can be -------*- C++ -*-===//
+//===- SizeBounds.h - Upper bounds of dynamic sizes -------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_ANALYSIS_SIZEBOUNDS_H
 #define LOCKSTEP_PASSES_ANALYSIS_SIZEBOUNDS_H
@@ -9,10 +9,11 @@
 
 namespace lockstep {
 
-/// The most that dimension `dimension` of a ranked tensor can be, as far as the
-/// operations that made it tell: what is a part of another tensor, or is
-/// computed from it element by element, is not larger; what `replicas` replicas
-/// gather is as much from each.
+/// An upper bound of dimension `dimension` of a ranked tensor, as far as it
+/// follows from the operations that compute it: a slice, or the result of an
+/// elementwise operation, is not larger than its operand; a gather of
+/// `replicas` replicas is at most that many times as large. Nullopt if no
+/// bound is known.
 std::optional<int64_t> findSizeBound(mlir::Value tensor, int64_t dimension,
                                      int64_t replicas);
 

@@ -16,14 +16,14 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Branches and loops of which the analysis knows how values flow through them.
+/// Branches and loops whose data flow the analysis models.
 static bool isStructured(Operation *op) {
   return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp,
              scf::ExecuteRegionOp>(op);
 }
 
-/// Operations with regions that are like one large operation: what is used
-/// inside counts as an operand.
+/// Operations with regions that are treated as one operation: every value that
+/// is used inside counts as an operand.
 static bool isOpaque(Operation *op) {
   return op->getNumRegions() > 0 && !isStructured(op) &&
          !isa<FunctionOpInterface, OpensContextInterface>(op);
@@ -38,11 +38,10 @@ static StringAttr getVariableName(Operation *op) {
   return op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr();
 }
 
-/// More ranks than these are not told apart: the analysis knows uniform and
-/// varying.
+/// With more ranks, partitions are not tracked: values are uniform or varying.
 static constexpr unsigned kMostRanks = 4096;
 
-/// The replicas that execute what is below `root`: how many; 0 if that is not
+/// The number of replicas that execute the code below `root`; 0 if it is not
 /// known.
 static int64_t getReplicas(Operation *root) {
   auto module = isa<ModuleOp>(root) ? cast<ModuleOp>(root)
@@ -58,7 +57,7 @@ static int64_t getReplicas(Operation *root) {
   return 0;
 }
 
-/// The same as far as ranks are told apart.
+/// The same, but at most `kMostRanks` + 1.
 static unsigned countReplicas(Operation *root) {
   return std::min<int64_t>(getReplicas(root), kMostRanks + 1);
 }
@@ -92,8 +91,8 @@ UniformityAnalysis::UniformityAnalysis(UniformityAnalysis &&) = default;
 // Queries
 //===----------------------------------------------------------------------===//
 
-/// The operation around `value`, or in the case of a block argument, any in its
-/// block.
+/// The operation that defines `value`, or the first in the block of an
+/// argument.
 static Operation *getPlace(Value value) {
   if (Operation *op = value.getDefiningOp())
     return op;
@@ -123,7 +122,8 @@ bool UniformityAnalysis::isUniform(Value value) const {
 SmallVector<std::pair<Value, Reason>>
 UniformityAnalysis::explain(Value value, std::optional<RankPair> ranks) const {
   SmallVector<std::pair<Value, Reason>> way;
-  // A step is taken after that of the value it came from, so this ends.
+  // Terminates, since each step was added after that of the value it depends
+  // on.
   while (value) {
     Fact fact = facts.lookup(value);
     uint32_t step = fact.firstStep;
@@ -156,7 +156,7 @@ UniformityAnalysis::getMembers(Operation *op) const {
   auto group = isNew ? symbols->lookupNearestSymbolFrom<collective::GroupOp>(
                            op, collective.getGroupSymbol())
                      : nullptr;
-  // Of too many ranks no table is kept: then a group may have any of them.
+  // Without partitions (too many ranks), a group may have any members.
   if (!group || group.hasAllReplicas() || partitions.getNumRanks() == 0)
     return entry->second;
   llvm::BitVector members(partitions.getNumRanks());
@@ -231,7 +231,7 @@ void UniformityAnalysis::addSources(Operation *root) {
 
 bool UniformityAnalysis::isUniformArgument(FunctionOpInterface function,
                                            unsigned index) {
-  // What an iterator gives differs; what it is does not.
+  // An iterator is uniform; only the batches that are taken from it vary.
   if (function.getArgAttr(index, "replica.scalar") ||
       function.getArgAttr(index, "replica.batches"))
     return true;
@@ -279,7 +279,7 @@ void UniformityAnalysis::addSource(Operation *op) {
     mark(values.getBody().getArgument(0), source, PartitionTable::kSingletons);
   if (isa<replica::ReadOp>(op))
     reads[getVariableName(op)].push_back(op->getResult(0));
-  // What is called may hold any source; and memory is not tracked.
+  // A callee may contain any source, and memory is not tracked.
   auto invoke = dyn_cast<device::InvokeOp>(op);
   bool isUnknown =
       invoke ? unknownKernels.contains(invoke.getKernelAttr().getAttr())
@@ -289,17 +289,17 @@ void UniformityAnalysis::addSource(Operation *op) {
     markAll(op->getResults(), source, PartitionTable::kSingletons);
 }
 
-/// What all give goes to the root.
+/// True for collectives of which only the root receives the result.
 static bool isReducedOrGathered(collective::StartOp start) {
   return start.getKindProperties().gets == runtime::Holders::root;
 }
 
-/// The members of a group get one result; who is no member gets none, and has
-/// what was there before.
+/// The members of a group receive equal results; other ranks receive nothing
+/// and keep the previous value.
 void UniformityAnalysis::addGroupResult(Operation *op) {
   auto wait = cast<collective::WaitOp>(op);
-  // What a server gets alone is equal on all that have it, although the step of
-  // all roles is still one.
+  // A result that only a server receives exists on one rank. It needs no mark,
+  // although the steps of servers and replicas are not yet separated.
   if (collective::StartOp start = wait.getStart();
       start && start.getRoot() && isReducedOrGathered(start))
     if (int64_t replicas = getReplicas(op);
@@ -466,7 +466,7 @@ void UniformityAnalysis::visitAssignment(Operation *assignment, Value from,
   replica::VariableOp variable = replica::lookupVariable(assignment, *symbols);
   if (!variable || variable.isOnRead())
     return;
-  // In replica context an aggregation makes one value of the replicas' values.
+  // In replica context an aggregation combines the values of all replicas.
   bool aggregates =
       variable.getAggregation() != replica::Aggregation::Uniform &&
       getEnclosingContext(assignment) == Context::Replica;

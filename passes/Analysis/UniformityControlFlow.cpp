@@ -1,8 +1,8 @@
-//===- UniformityControlFlow.cpp - Values that depend on the way ----------===//
+//===- UniformityControlFlow.cpp - Control dependence ---------------------===//
 //
-// Control dependence: a value is varying if the way to it is decided by a
-// varying value, even if all it is computed from is uniform. Branches and loops
-// of `scf` by their structure, blocks by post-dominance.
+// A value is varying if it is control-dependent on a varying condition, even if
+// all its operands are uniform. Control dependence follows from the structure
+// of `scf` branches and loops, and from post-dominance between blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch,
   }
   if (op == branch)
     return diverge(branch, use.get(), partition);
-  // Of what one side yields, only those ranks have something that go into it.
+  // Only the ranks that enter a region contribute the value that it yields.
   if (SmallVector<unsigned> ways = constants.getWays(branch); !ways.empty()) {
     llvm::BitVector ranks(ways.size());
     for (auto [rank, way] : llvm::enumerate(ways))
@@ -53,16 +53,15 @@ void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch,
   mark(branch->getResult(index), reason, partition);
 }
 
-/// The bounds of a loop, or its step: they decide how often it is executed and
-/// on which numbers.
+/// A bound or step of a loop, which decides the trip count and the values of
+/// the induction variable.
 void UniformityAnalysis::visitBounds(OpOperand &use, PartitionId partition) {
   auto loop = cast<scf::ForOp>(use.getOwner());
   mark(loop.getInductionVar(), {VaryingBy::Operand, loop, use.get()},
        partition);
   if (SmallVector<uint64_t> counts = constants.getTripCounts(loop);
       !counts.empty()) {
-    // Not a DenseMap, which has no room for some counts: any may be a trip
-    // count.
+    // Not a DenseMap: its two reserved keys may be trip counts.
     std::map<uint64_t, uint32_t> numbers;
     SmallVector<uint32_t> classes;
     for (uint64_t count : counts)
@@ -126,14 +125,14 @@ void UniformityAnalysis::divergeBlocks(Operation *terminator, Value condition,
                                        PartitionId partition) {
   if (!addDivergence(terminator, condition, partition))
     return;
-  // Replicas go different ways from here to the first block that all of them
-  // come through again.
+  // Replicas take different paths from here to the post-dominator, where they
+  // reconverge.
   Block *origin = terminator->getBlock();
   if (!postDominance)
     postDominance = std::make_unique<PostDominanceInfo>();
   Block *join = getJoin(*postDominance, origin);
-  // Blocks that as many others with the same join have reached have been
-  // marked, and so have all behind them.
+  // A block with the maximal number of divergences of the same join and at
+  // least as fine a partition has been marked, and so have its successors.
   auto isMarkedAlready = [&](Block *block) {
     return llvm::count_if(
                getDivergencesOf(block), [&](const Divergence &other) {
@@ -150,8 +149,8 @@ void UniformityAnalysis::divergeBlocks(Operation *terminator, Value condition,
       llvm::append_range(pending, block->getSuccessors());
   }
   Reason reason{VaryingBy::Control, terminator, condition};
-  // What arrives at the join depends on the way; so does what a loop leaves
-  // behind, which is inside of `between`.
+  // The arguments of the join depend on the path; so do values that are defined
+  // in `between` (for example in a loop) and used behind it.
   bool isMarked = !isBroken(BrokenRule::JoinsAreIgnored);
   if (join && isMarked)
     markAll(join->getArguments(), reason, partition);
