@@ -1,8 +1,8 @@
-//===- AlignBranches.cpp - Collectives of both sides become one -----------===//
+//===- AlignBranches.cpp - Merge collectives of both sides ----------------===//
 //
-// A branch that replicas may take differently has been proven to issue the same
-// collectives on both sides. To be one rendezvous they have to be one command,
-// so the branch is cut in two at each of them:
+// A divergent branch has been proven to issue the same collectives on both
+// sides. A rendezvous needs a single command, so the branch is split in two at
+// each collective, which is hoisted between the halves:
 //
 //   if c { a; x; b } else { d; y; e }
 //
@@ -11,13 +11,13 @@
 //       if c { b } else { e }
 //
 // A collective of a group whose members all take one side needs no counterpart:
-// it leaves the branch alone, and the others, who are no members, pass it by.
+// it is hoisted alone, and ranks that are no members skip it.
 //
-// What the second half needs of the first is carried over by the results of the
-// first; the side that has no such value gives something that nobody reads.
-// Loops with the same bounds, and branches on the same condition, that hold
-// collectives on both sides change places with the branch, which is then
-// aligned inside of them:
+// Values of the first half that are live in the second half are results of the
+// first; the side without such a value yields a placeholder that is never read.
+// If both sides have loops with the same bounds, or branches on the same
+// condition, that contain collectives, these are interchanged with the branch,
+// which is then aligned inside of them:
 //
 //   if c { for i { x } } else { for i { y } }
 //
@@ -54,7 +54,7 @@ bool holdsCollectives(Operation *op) {
   return result.wasInterrupted();
 }
 
-/// The first operation of `region` that is a collective or holds one; null if
+/// The first operation of `region` that is or contains a collective; null if
 /// there is none.
 Operation *findFirst(Region &region) {
   for (Operation &op : region.getOps())
@@ -63,7 +63,7 @@ Operation *findFirst(Region &region) {
   return nullptr;
 }
 
-/// The first collective in `op`, or itself.
+/// The first collective in `op`, which may be `op` itself.
 Operation *findCollective(Operation *op) {
   Operation *found = nullptr;
   op->walk<WalkOrder::PreOrder>([&](CollectiveOpInterface collective) {
@@ -73,7 +73,7 @@ Operation *findCollective(Operation *op) {
   return found;
 }
 
-/// Whether one operation can stand for both. Operands may differ.
+/// Whether one operation can replace both. Operands may differ.
 bool match(Operation *lhs, Operation *rhs) {
   return lhs->getName() == rhs->getName() &&
          lhs->getAttrDictionary() == rhs->getAttrDictionary() &&
@@ -90,14 +90,14 @@ Operation *getWait(Operation *collective) {
 /// Aligns the sides of one branch.
 class BranchAligner {
 public:
-  /// `divergence` says how replicas go through the branch, or through the one
-  /// whose condition it has.
+  /// `divergence` is that of the branch, or of the one from which `branch` was
+  /// made and whose condition it has.
   BranchAligner(scf::IfOp branch, const UniformityAnalysis &uniformity,
                 const Divergence &divergence)
       : branch(branch), builder(branch), uniformity(uniformity),
         divergence(divergence) {}
 
-  /// Leaves no collective in the branch. Error: one that cannot leave it.
+  /// Hoists all collectives out of the branch. Fails if one cannot be hoisted.
   LogicalResult run() {
     if (branch.getElseRegion().empty()) {
       OpBuilder::InsertionGuard guard(builder);
@@ -105,8 +105,8 @@ public:
       scf::YieldOp::create(builder, branch.getLoc());
     }
     for (;;) {
-      // Again after each branch inside that has been aligned, which leaves what
-      // it shares here.
+      // Repeated, because aligning a nested branch hoists shared operations
+      // into this one.
       shareFree();
       hoistCommon();
       Operation *left = findFirst(branch.getThenRegion()),
@@ -123,8 +123,8 @@ private:
     return (isThen ? op.getThenRegion() : op.getElseRegion()).front();
   }
 
-  /// Takes what comes first on the two sides, of which one may be null, out of
-  /// the branch.
+  /// Hoists `left` and `right`, the first collectives (or operations with
+  /// collectives) of the two sides. One of them may be null.
   LogicalResult alignFirst(Operation *left, Operation *right) {
     if (left && right && isa<CollectiveOpInterface>(left) &&
         isa<CollectiveOpInterface>(right) && match(left, right)) {
@@ -138,7 +138,7 @@ private:
           return failure();
       return success();
     }
-    // A branch on one side whose own sides issue the same needs no counterpart.
+    // A nested branch whose own sides issue equal sequences is aligned first.
     for (Operation *op : {left, right})
       if (auto inner = dyn_cast_or_null<scf::IfOp>(op))
         return BranchAligner(inner, uniformity, uniformity.getDivergence(inner))
@@ -158,9 +158,10 @@ private:
         "may take differently");
   }
 
-  /// Whether all members of a collective go through the branch alike. If they
-  /// take the other side, what they exchange then is read by nobody; but a
-  /// scatter must not read how many rows each gets from there.
+  /// Whether all members of a collective take the same side of the branch. If
+  /// that is the other side, they exchange placeholders that are never read.
+  /// But the row counts of a scatter must not be placeholders, so its members
+  /// must be known to take the side of the collective.
   bool leavesAlone(Operation *op) {
     std::optional<llvm::BitVector> members = uniformity.getMembers(op);
     if (!members || members->none() ||
@@ -179,16 +180,15 @@ private:
     });
   }
 
-  /// What a branch gives: the values that its sides have, one of which may have
-  /// none.
+  /// A result of a branch: the value of each side, one of which may be null.
   struct Given {
     Value left, right;
     Value any() const { return left ? left : right; }
   };
 
-  /// Moves what comes before `left` and `right` into a branch of its own,
-  /// before this one. What it gives of one side alone is used instead of that
-  /// behind it.
+  /// Moves the operations before `left` and `right` into a new branch before
+  /// this one. A result with a value on only one side replaces that value in
+  /// the rest of this branch.
   scf::IfOp splitBefore(Operation *left, Operation *right,
                         ArrayRef<Given> given) {
     builder.setInsertionPoint(branch);
@@ -219,7 +219,7 @@ private:
     return first;
   }
 
-  /// Moves what comes before two loops or branches into a branch of its own.
+  /// Moves the operations before two loops or branches into a new branch.
   void cutBefore(Operation *left, Operation *right) {
     SmallVector<Given> given;
     for (bool isThen : {true, false}) {
@@ -241,8 +241,8 @@ private:
       first.erase();
   }
 
-  /// Takes constants and unwritten memory out, one for both sides: what is
-  /// computed from them alike is then alike.
+  /// Hoists constants and unwritten tensors, one for both sides, so that equal
+  /// computations from them have equal operands.
   void shareFree() {
     for (Region &region : branch->getRegions())
       for (Operation &op : llvm::make_early_inc_range(region.getOps())) {
@@ -263,11 +263,11 @@ private:
       }
   }
 
-  /// Moves what comes before two collectives into a branch of its own, and the
-  /// two out as one.
+  /// Moves the operations before two matching collectives into a new branch,
+  /// and hoists the two as one.
   void cut(Operation *left, Operation *right) {
     SmallVector<Value> ofLeft = findCarried(left), ofRight = findCarried(right);
-    // Operands that are the same value already need no branch.
+    // Operands that are the same value on both sides need no result.
     SmallVector<unsigned> operands;
     SmallVector<Given> given;
     for (auto [i, pair] : llvm::enumerate(
@@ -288,14 +288,14 @@ private:
     merge(left, right);
     if (!leftWait)
       return;
-    // A wait names the inputs of its start again, and depends on nothing else.
+    // The operands of a wait are its start and the inputs of the start.
     cast<collective::WaitOp>(leftWait).getInputsMutable().assign(
         cast<collective::StartOp>(left).getInputs());
     merge(leftWait, rightWait);
   }
 
-  /// Moves what comes before a collective of one side into a branch of its own,
-  /// and the collective out.
+  /// Moves the operations before a collective of one side into a new branch,
+  /// and hoists the collective.
   void cutAlone(Operation *op) {
     bool isThen = op->getParentRegion() == &branch.getThenRegion();
     Operation *wait = getWait(op), *other = &side(branch, !isThen).front();
@@ -313,7 +313,7 @@ private:
       wait->moveBefore(branch);
   }
 
-  /// Puts `left` before the branch, where it stands for `right` too.
+  /// Moves `left` before the branch and replaces `right` by it.
   void merge(Operation *left, Operation *right) {
     left->moveBefore(branch);
     left->setLoc(builder.getFusedLoc({left->getLoc(), right->getLoc()}));
@@ -321,8 +321,8 @@ private:
     right->erase();
   }
 
-  /// What the side of `collective` computes before it and uses behind it.
-  /// Scalars are computed again behind it, so that only tensors are carried.
+  /// Values that the side of `collective` computes before it and uses behind
+  /// it. Scalars are recomputed behind it, so that only tensors are carried.
   SmallVector<Value> findCarried(Operation *collective) {
     Block *block = collective->getBlock();
     auto isBehind = [&](OpOperand &use) {
@@ -357,9 +357,8 @@ private:
     return carried;
   }
 
-  /// Takes computations out of the branch that both sides do on the same
-  /// values, such as the division of a mean: their results are equal on all
-  /// replicas.
+  /// Hoists computations that both sides do on the same values from outside of
+  /// the branch, such as the division of a mean.
   void hoistCommon() {
     Block &left = side(branch, true), &right = side(branch, false);
     for (Operation &op :
@@ -385,12 +384,12 @@ private:
   OpBuilder builder;
   const UniformityAnalysis &uniformity;
   const Divergence divergence;
-  /// What has been taken out, one of each.
+  /// The operations hoisted by `shareFree`, without duplicates.
   SmallVector<Operation *> shared;
 };
 
-/// Puts what is executed of branches whose conditions are constants in their
-/// places: nobody has to match the rest.
+/// Replaces branches on constant conditions by the side that is taken: the
+/// collectives of the other side need no counterpart.
 void takeKnownWays(func::FuncOp function) {
   IRRewriter rewriter(function.getContext());
   function.walk([&](scf::IfOp branch) {
@@ -412,7 +411,7 @@ struct AlignBranches : impl::AlignBranchesPassBase<AlignBranches> {
   void runOnOperation() override {
     takeKnownWays(getOperation());
     UniformityAnalysis uniformity(getOperation());
-    // What is inside of them is aligned with them.
+    // Outermost branches only: nested ones are aligned with them.
     SmallVector<scf::IfOp> branches;
     getOperation().walk<WalkOrder::PreOrder>([&](scf::IfOp branch) {
       if (!uniformity.getVaryingCondition(branch))

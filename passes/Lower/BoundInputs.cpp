@@ -41,7 +41,7 @@ struct BoundInputs : impl::BoundInputsPassBase<BoundInputs> {
              << " dynamic dimensions of " << type << ", found "
              << (bounds ? "another number of them" : "none");
     BlockArgument argument = step.getArgument(index);
-    // What used the batch uses the part of it that is there.
+    // Uses of the batch become uses of the slice that is valid in this step.
     OpBuilder builder = OpBuilder::atBlockBegin(&step.getBody().front());
     Location loc = argument.getLoc();
     SmallVector<Value> sizes;

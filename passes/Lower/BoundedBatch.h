@@ -8,9 +8,9 @@
 
 namespace lockstep {
 
-/// The dimensions of a batch tensor that fill a part of memory of the largest
-/// size: dynamic ones, and those without elements, of which memory has one,
-/// because nothing can be a slice of nothing.
+/// The dimensions in which a batch tensor may be smaller than its memory:
+/// dynamic ones, and those of size 0, for which memory has size 1, because a
+/// slice of an empty tensor is invalid.
 llvm::SmallVector<int64_t> getPartialDims(mlir::RankedTensorType type);
 
 /// The type of memory for a tensor of type `type`, whose dynamic dimensions are
@@ -18,7 +18,7 @@ llvm::SmallVector<int64_t> getPartialDims(mlir::RankedTensorType type);
 mlir::RankedTensorType getBoundedType(mlir::RankedTensorType type,
                                       llvm::ArrayRef<int64_t> bounds);
 
-/// The part of `whole`, memory of the largest size, that a tensor of type
+/// The slice of `whole`, a tensor of the largest size, that a batch of type
 /// `type` fills. `sizes` are scalar i64 tensors, one for each partial
 /// dimension.
 mlir::Value takeBatch(mlir::OpBuilder &builder, mlir::Location loc,

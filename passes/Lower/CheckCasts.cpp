@@ -1,4 +1,4 @@
-//===- CheckCasts.cpp - Sizes that a program promises ---------------------===//
+//===- CheckCasts.cpp - Check static sizes of casts at run time -----------===//
 
 #include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
@@ -16,8 +16,8 @@ namespace lockstep {
 
 namespace {
 
-/// The dimensions whose size the result of a cast has and its operand need not
-/// have.
+/// The dimensions that are static in the result of a cast and dynamic in its
+/// operand.
 SmallVector<int64_t> getPromised(tensor::CastOp cast) {
   auto from = dyn_cast<RankedTensorType>(cast.getSource().getType()),
        to = dyn_cast<RankedTensorType>(cast.getType());
@@ -39,8 +39,8 @@ std::string getMessage(tensor::CastOp cast, int64_t dimension) {
   return text;
 }
 
-/// `value` with a static size of `dimension`, which is checked. Where it is
-/// another one, the run ends: nobody sees the empty tensor.
+/// `value` with the static size of `dimension` that the cast asserts. If the
+/// size is a different one, the run aborts, so the empty tensor is never read.
 Value withCheckedSize(OpBuilder &builder, tensor::CastOp op, Value value,
                       int64_t dimension) {
   Location loc = op.getLoc();
@@ -52,8 +52,9 @@ Value withCheckedSize(OpBuilder &builder, tensor::CastOp op, Value value,
   Value size = tensor::DimOp::create(builder, loc, value, dimension);
   Value expected =
       arith::ConstantIndexOp::create(builder, loc, shape[dimension]);
-  // Another comparison than that of the assertion, which is to keep its two
-  // numbers for the message: in the branch, the condition is known.
+  // Not the comparison of the assertion: inside of the branch the condition
+  // would fold to false, but the assertion needs the two numbers for its
+  // message.
   Value wide =
       arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
   Value fits = arith::CmpIOp::create(

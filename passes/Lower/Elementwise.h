@@ -9,8 +9,8 @@
 namespace lockstep {
 
 /// A `linalg.generic` that computes each element of a tensor of type `type` by
-/// `body` from the elements of `inputs` at the same position. Shapes are equal
-/// to that of `type`; what of it is dynamic is as in the first input.
+/// `body` from the elements of `inputs` at the same position. The inputs have
+/// the shape of `type`; dynamic sizes are those of the first input.
 mlir::Value createElementwise(
     mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
     mlir::ValueRange inputs,

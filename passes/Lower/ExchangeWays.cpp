@@ -1,4 +1,4 @@
-//===- ExchangeWays.cpp - Loops around a branch instead of inside ---------===//
+//===- ExchangeWays.cpp - Interchange a branch with nested control flow ---===//
 
 #include "passes/Lower/ExchangeWays.h"
 
@@ -60,14 +60,15 @@ public:
   }
 
 private:
-  /// A result of one loop or branch that stands for two: for one of `left` on
-  /// the one side, and one of `right` on the other.
+  /// A result of the merged loop or branch. It replaces result `left` of the
+  /// operation on the then-side and result `right` of that on the else-side;
+  /// one of them may be missing.
   struct Shared {
     Type type;
     std::optional<unsigned> left, right;
   };
 
-  /// Where a result of what stands on a side is handed on by the branch itself.
+  /// The result of the branch as which its side yields `result`, if any.
   std::optional<unsigned> getPlace(OpResult result) const {
     for (OpOperand &use : result.getUses())
       if (isa<scf::YieldOp>(use.getOwner()) &&
@@ -76,9 +77,9 @@ private:
     return std::nullopt;
   }
 
-  /// Any two of one type can be one. What is the same on both sides, such as a
-  /// variable, has to be: so those are put together that begin as one value or
-  /// become one.
+  /// Pairs results of equal types. A variable that both sides change has to
+  /// stay one value, so results are paired preferably if their initial values
+  /// are the same, or if the branch yields them as the same result.
   SmallVector<Shared> pairResults(Operation *left, Operation *right) const {
     auto begin = [](Operation *op, unsigned i) {
       auto loop = dyn_cast<scf::ForOp>(op);
@@ -164,7 +165,7 @@ private:
     return fork;
   }
 
-  /// What the side that is taken has.
+  /// The value of the side that is taken.
   Value choose(Location loc, Value left, Value right) {
     auto chosen = scf::IfOp::create(
         builder, loc, branch.getCondition(),
@@ -177,9 +178,9 @@ private:
     return chosen.getResult(0);
   }
 
-  /// A branch like this one, with what is in `left` and `right` (null: nothing)
-  /// on its sides. It gives the shared values, and what a side does not have is
-  /// in `kept`, or nobody reads it.
+  /// A branch on the same condition, with the operations of `left` and `right`
+  /// (null: none) on its sides. Its results are the shared values; for one that
+  /// a side does not compute, it yields that of `kept`, or a placeholder.
   scf::IfOp createSides(Location loc, Block *left, Block *right,
                         ArrayRef<Shared> shared, ValueRange kept) {
     OpBuilder::InsertionGuard guard(builder);

@@ -1,4 +1,4 @@
-//===- ExchangeWays.h - Loops around a branch instead of inside -*- C++ -*-===//
+//===- ExchangeWays.h - Interchange of a branch -----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_LOWER_EXCHANGEWAYS_H
 #define LOCKSTEP_PASSES_LOWER_EXCHANGEWAYS_H
@@ -7,20 +7,20 @@
 
 namespace lockstep {
 
-/// Whether two loops, or two branches, are ones that replicas go through alike,
-/// whichever of them they come to.
+/// Whether two loops have the same bounds, or two branches the same condition,
+/// so that all replicas take the same path through either of them.
 bool isSameWay(mlir::Operation *left, mlir::Operation *right);
 
-/// Makes of two loops or branches that are the `isSameWay`, at the beginnings
-/// of the two sides of `branch`, one before it, with a branch on the same
-/// condition inside. All that the two use from outside of them is defined
-/// before `branch`. Returns the new branches.
+/// Merges two loops or branches for which `isSameWay` holds, at the beginnings
+/// of the two sides of `branch`, into one before `branch`, with a branch on the
+/// condition of `branch` inside. All values that the two capture must be
+/// defined before `branch`. Returns the new branches on this condition.
 llvm::SmallVector<mlir::scf::IfOp> exchangeWays(mlir::scf::IfOp branch,
                                                 mlir::Operation *left,
                                                 mlir::Operation *right);
 
-/// Something of type `type`, for a side that does not have a value, and does
-/// not read it.
+/// A placeholder of type `type`, for a side that has no value for a result, and
+/// does not read it.
 mlir::Value createUnread(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Type type);
 

@@ -1,4 +1,4 @@
-//===- FoldRankConstants.cpp - What is the same number on all ranks -------===//
+//===- FoldRankConstants.cpp - Fold constants equal on all ranks ----------===//
 
 #include "passes/Analysis/InlinedSteps.h"
 #include "passes/Analysis/Uniformity.h"
@@ -15,8 +15,8 @@ namespace lockstep {
 
 namespace {
 
-/// All replicas execute `loop` as often, but on other numbers: it counts from
-/// zero, and each adds its own start.
+/// Normalizes a loop with the same trip count on all replicas, but different
+/// bounds: it counts from zero, and each replica adds its own lower bound.
 void countFromZero(scf::ForOp loop, uint64_t turns) {
   OpBuilder builder(loop);
   Location location = loop.getLoc();
@@ -42,7 +42,7 @@ struct FoldRankConstants : impl::FoldRankConstantsPassBase<FoldRankConstants> {
       return signalPassFailure();
     UniformityAnalysis uniformity(getOperation());
     const RankConstants &constants = uniformity.getConstants();
-    // Loops first: their bounds are asked for before they become others.
+    // Collect all before any change: the analysis describes the original IR.
     SmallVector<std::pair<scf::ForOp, uint64_t>> loops;
     SmallVector<std::pair<OpResult, Attribute>> values;
     getOperation().walk([&](Operation *op) {

@@ -10,8 +10,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// The only operation of a body that is followed by a yield of its result; null
-/// if there are more or others.
+/// The operation of a body that consists of one operation and a yield of its
+/// result; null for other bodies.
 static Operation *getOnlyOperation(Block &body) {
   if (!llvm::hasNItems(body, 2) || body.front().getNumResults() != 1)
     return nullptr;
@@ -31,8 +31,8 @@ static OpOperand *getInput(linalg::LinalgOp op, Value value) {
   return &op->getOpOperand(argument.getArgNumber());
 }
 
-/// Whether each element of the result is computed from one element of the
-/// inputs at the same place, or of inputs that have only one.
+/// Whether each element of the result is computed from the element of each
+/// input at the same position, or from the only element of an input.
 static bool isElementwise(linalg::LinalgOp op) {
   return op.getNumDpsInits() == 1 && op->getNumResults() == 1 &&
          op.getNumReductionLoops() == 0 &&
@@ -43,8 +43,8 @@ static bool isElementwise(linalg::LinalgOp op) {
          op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity();
 }
 
-/// What all elements of `tensor` are: a number, or a tensor of rank 0; null if
-/// that is not known.
+/// The value of all elements of `tensor`, as a number or a tensor of rank 0;
+/// null if they are not known to be equal.
 static Value getSplatted(Value tensor) {
   if (cast<RankedTensorType>(tensor.getType()).getRank() == 0)
     return tensor;
@@ -81,7 +81,7 @@ LinearOperation::match(Operation *op, function_ref<bool(Value)> isOperand) {
   if (!linear.element || linear.element->getNumOperands() > 2)
     return std::nullopt;
 
-  // The operands outside: tensors, or numbers.
+  // The operands from outside of a body: tensors, or numbers.
   SmallVector<Value> values;
   for (Value value : linear.element->getOperands()) {
     OpOperand *input = linalgOp ? getInput(linalgOp, value) : nullptr;

@@ -9,10 +9,10 @@
 
 namespace lockstep {
 
-/// An element-wise operation on floats that gives zero for zero, unless the
-/// number is zero or not finite: a sum or difference of two tensors, or a
-/// negation, a conversion, or a multiplication or division by one number for
-/// all elements.
+/// An element-wise linear operation on floats: a sum or difference of two
+/// tensors, or a negation, a conversion, or a multiplication or division by one
+/// number for all elements. It maps zero to zero (except that a number which is
+/// not finite, or a divisor of zero, yields NaN).
 struct LinearOperation {
   /// The first operand of a sum or difference; otherwise the tensor that is
   /// changed.
@@ -21,22 +21,22 @@ struct LinearOperation {
   mlir::Value other;
   bool subtracts = false;
 
-  /// Recognizes `op`, of `arith` on tensors or of `linalg` with one operation
-  /// in its body. `isOperand` says which tensors are asked about: one of them
-  /// at least is an operand, and no factor is.
+  /// Matches `op`, of `arith` on tensors or of `linalg` with one operation in
+  /// its body. At least one operand must satisfy `isOperand`, and the factor
+  /// must not.
   static std::optional<LinearOperation>
   match(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> isOperand);
 
-  /// The same operation with one operand, on `tensor`, whose shape may be
-  /// another one.
+  /// The same operation applied to `tensor`, whose shape may differ from that
+  /// of the operand. Not for sums and differences.
   mlir::Value applyTo(mlir::OpBuilder &builder, mlir::Value tensor) const;
 
 private:
-  /// The operation, and the one that is done to each element: the same, or the
+  /// The operation, and the scalar operation for each element: the same, or the
   /// one in its body.
   mlir::Operation *whole = nullptr, *element = nullptr;
-  /// A number of the element's type, or a tensor of rank 0 or a splat of it;
-  /// null: there is no factor.
+  /// The factor or divisor: a number of the element's type, or a tensor of rank
+  /// 0; null if there is none or it is `constantFactor`.
   mlir::Value factor;
   mlir::TypedAttr constantFactor;
   bool factorIsFirst = false;

@@ -1,7 +1,7 @@
-//===- LowerReplica.cpp - Replica context to explicit collectives ---------===//
+//===- LowerReplica.cpp - Lower replica context to collectives ------------===//
 //
-// One rewrite an operation; `splice-contexts` has left only those of replica
-// context.
+// One rewrite per operation. Only operations of replica context are left after
+// `splice-contexts`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ public:
       : module(module), builder(module.getContext()), replicas(replicas) {}
 
   LogicalResult run() {
-    // One replica alone meets parameter servers.
+    // A single replica communicates only with parameter servers, if any.
     if (replicas > 1 || !module.getOps<device::RoleOp>().empty())
       group = getGroupOfAll();
     SmallVector<Operation *> ops;
@@ -54,8 +54,8 @@ public:
   }
 
 private:
-  /// The group of all replicas: one that the module has already, so that its
-  /// collectives and barriers are seen to be of the same ranks.
+  /// The group of all replicas. Reuses one of the module, so that collectives
+  /// and barriers in it are known to have the same members.
   StringAttr getGroupOfAll() {
     auto everybody = llvm::to_vector(llvm::seq<int64_t>(replicas));
     for (auto existing : module.getOps<collective::GroupOp>())
@@ -64,7 +64,7 @@ private:
            llvm::equal(*existing.getRanks(), everybody)))
         return existing.getSymNameAttr();
     builder.setInsertionPointToStart(module.getBody());
-    // A variable may have the name already.
+    // The symbol table renames the group if a variable has its name.
     SymbolTable symbols(module);
     return symbols.insert(collective::GroupOp::create(
         builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr(),
@@ -89,8 +89,8 @@ private:
           return success();
         })
         .Case([&](replica::IdOp typed) {
-          // With one replica the id is known; otherwise the executor supplies
-          // it, and it stays.
+          // With one replica the id is 0; otherwise it remains, and the
+          // executor supplies it.
           if (replicas > 1)
             return success();
           auto type = RankedTensorType::get({}, builder.getI32Type());
@@ -165,8 +165,8 @@ private:
   }
 
   LogicalResult lowerOp(replica::AllReduceOp op) {
-    // A collective for each value: buckets are formed later, where it is known
-    // what is ready when.
+    // One collective per value: buckets are formed later, when the schedule is
+    // known.
     SmallVector<Value> reduced;
     for (auto [operand, result] :
          llvm::zip_equal(op.getOperands(), op.getResults()))
@@ -198,8 +198,8 @@ private:
     }
     llvm::MapVector<Value, Value> totals;
     if (replicas > 1 && !ragged.empty()) {
-      // How many rows all replicas together have of each: they tell each other,
-      // and all of them add up.
+      // The total number of rows of each operand: replicas exchange their
+      // counts, and each of them adds them up.
       SmallVector<Value> counts =
           llvm::map_to_vector(ragged, [&](Value value) -> Value {
             return tensor::DimOp::create(builder, op.getLoc(), value, axis);
@@ -220,7 +220,7 @@ private:
     return success();
   }
 
-  /// Replicas tell each other their `counts` (indices): a row for each replica.
+  /// Gathers the `counts` (indices) of all replicas: a row for each replica.
   Value exchangeCounts(Location loc, ValueRange counts) {
     auto number = static_cast<int64_t>(counts.size());
     Type i64 = builder.getI64Type();
@@ -263,8 +263,8 @@ private:
     return totals;
   }
 
-  /// Concatenates the values of all replicas along `axis`, `total` rows if
-  /// `resultType` does not say how many; nothing to do for one replica.
+  /// Concatenates the values of all replicas along `axis`. `total` is the
+  /// number of rows if it is dynamic. With one replica this is the value.
   Value gather(Location loc, Value value, int64_t axis,
                RankedTensorType resultType, Value total) {
     auto from = cast<RankedTensorType>(value.getType());
@@ -298,15 +298,15 @@ private:
   // Slices
   //===--------------------------------------------------------------------===//
 
-  /// Rows, and the places they belong to.
+  /// Rows, and their row indices in the whole tensor.
   struct Slices {
     Value values, indices;
-    /// How many of them count, an index.
+    /// The number of valid rows, an index.
     Value count;
   };
 
-  /// The slices of all replicas, one after the other. Of replica 0's alone the
-  /// others are there, and do not count.
+  /// The slices of all replicas, one after the other. If `onlyFirst`, only
+  /// those of replica 0 are valid: `count` is their number.
   Slices gatherSlices(Location loc, Slices own, bool onlyFirst) {
     if (replicas == 1)
       return own;
@@ -383,7 +383,7 @@ private:
     return success();
   }
 
-  /// The slices of all replicas where the variable is.
+  /// The slices of all replicas, on the ranks that hold the variable.
   FailureOr<Slices> gatherFor(Location loc, replica::VariableOp variable,
                               Slices own, bool onlyFirst) {
     if (!device::getRole(variable)) {
@@ -453,8 +453,8 @@ private:
 
   /// In replica context the variable's aggregation combines the replicas'
   /// values first (reference, section 5.2). In cross-replica context one value
-  /// goes to all copies; those of an on_read variable that is their sum get an
-  /// equal part each.
+  /// is assigned to all copies; if an on_read variable is the sum of its
+  /// copies, each is assigned an equal part.
   template <typename AssignOpTy> LogicalResult lowerOp(AssignOpTy op) {
     replica::VariableOp variable = replica::lookupVariable(op, symbols);
     bool ownCopy = static_cast<bool>(op->removeAttr(replica::kOwnCopy)),
@@ -471,7 +471,7 @@ private:
     return success();
   }
 
-  /// What the replicas' values are together.
+  /// The replicas' values, combined by `aggregation`.
   Value aggregate(Location loc, replica::Aggregation aggregation, Value value) {
     Type element = getElementTypeOrSelf(value.getType());
     switch (aggregation) {
@@ -481,8 +481,8 @@ private:
     case replica::Aggregation::Sum:
       return reduce(loc, replica::Reduction::Sum, value, element);
     case replica::Aggregation::Mean:
-      // Of integers it is only taken where replicas give one literal, which is
-      // what it comes to.
+      // A mean of integers is allowed only for one literal on all replicas,
+      // which is equal to its mean.
       return isa<IntegerType>(element)
                  ? value
                  : reduce(loc, replica::Reduction::Mean, value, element);
@@ -511,7 +511,7 @@ private:
   ModuleOp module;
   OpBuilder builder;
   int64_t replicas;
-  /// Finds the variables, which stay what they are.
+  /// Finds the variables, which this pass does not change.
   SymbolTableCollection symbols;
   /// The name of the group of all ranks.
   StringAttr group;

@@ -10,7 +10,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// What becomes of element `old` and the element `update` of the slices.
+/// The new value of element `old` after a scatter of `update` to it.
 static Value combine(OpBuilder &b, Location loc, replica::Scatter kind,
                      Value old, Value update) {
   bool isFloat = isa<FloatType>(old.getType());
@@ -39,8 +39,8 @@ static Value combine(OpBuilder &b, Location loc, replica::Scatter kind,
   llvm_unreachable("unknown way of scattering");
 }
 
-/// Row `source` of `values` into row `target` of `table`, by a loop for each
-/// further dimension.
+/// Combines row `source` of `values` into row `target` of `table`, with a loop
+/// for each further dimension.
 static Value scatterRow(OpBuilder &builder, Location loc, replica::Scatter kind,
                         Value table, Value values, SmallVector<Value> target,
                         SmallVector<Value> source) {

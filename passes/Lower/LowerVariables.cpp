@@ -1,8 +1,8 @@
-//===- LowerVariables.cpp - Variables become values, steps functions ------===//
+//===- LowerVariables.cpp - Convert variables to SSA values ---------------===//
 //
-// Reads and assignments become the flow of values: a variable enters a step as
-// an argument, its current value is threaded through loops and branches that
-// assign it, and its last value leaves as a result.
+// Promotes variables to SSA values: a variable enters a step as an argument,
+// its current value is carried through loops and branches that assign it, and
+// its last value is a result. Steps become functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,8 +68,8 @@ public:
   }
 
 private:
-  /// Adds an argument for each variable that the step touches, and one for the
-  /// rank if it asks for it.
+  /// Adds an argument for each variable that the step reads or assigns, and one
+  /// for the rank if the step uses it.
   void addVariables(Block &body) {
     unsigned position = 0;
     step.walk([&](Operation *op) {
@@ -171,8 +171,8 @@ private:
                       ArrayRef<BlockArgument> arguments) {
       for (auto [name, argument] : llvm::zip_equal(assigned, arguments))
         inner[name] = argument;
-      // The body moves after this returns: yield what the variables hold now,
-      // and mend it below.
+      // The body is moved only after this returns: yield the arguments for now;
+      // the values at the end of the body replace them below.
       return SmallVector<Value>(arguments.begin(), arguments.end());
     };
     FailureOr<LoopLikeOpInterface> replaced =
@@ -232,7 +232,7 @@ private:
   }
 
   /// Carries the assigned variables through both regions: the condition
-  /// forwards what they hold to the body and out of the loop.
+  /// forwards their values to the body and to the results.
   LogicalResult threadThrough(scf::WhileOp loop, ArrayRef<StringAttr> assigned,
                               Values &values) {
     SmallVector<Value> inits(loop.getInits());
@@ -251,7 +251,7 @@ private:
             region->front().addArgument(values[name].getType(), loop.getLoc());
       if (failed(lowerBlock(region->front(), inner)))
         return failure();
-      // Both terminators end with what is handed on.
+      // Both terminators forward the variables as their last operands.
       Operation *terminator = region->front().getTerminator();
       for (StringAttr name : assigned)
         terminator->insertOperands(terminator->getNumOperands(), inner[name]);
@@ -309,7 +309,7 @@ private:
                                         ValueRange(results).getTypes());
     auto function =
         func::FuncOp::create(builder, step.getLoc(), step.getSymName(), type);
-    // All at once: each list of attributes that a function has had stays in the
+    // Set all at once: every intermediate attribute list would stay in the
     // context.
     SmallVector<Attribute> ofArguments =
         llvm::map_to_vector(bindings, [&](device::BindingAttr bound) {
@@ -339,7 +339,7 @@ private:
     return builder.getDictionaryAttr(attributes);
   }
 
-  /// The attributes of what the step declared as its argument `declared`.
+  /// The attributes of argument `declared` of the step.
   FailureOr<Attribute> bindArgument(unsigned declared) {
     DictionaryAttr attributes = step.getArgAttrDict(declared);
     FailureOr<device::BindingAttr> bound = bindingOf(attributes);
@@ -366,7 +366,7 @@ private:
 
 struct LowerVariables : impl::LowerVariablesPassBase<LowerVariables> {
   void runOnOperation() override {
-    // Only variables are looked up, and these stay.
+    // Only variables are looked up, and these are not changed.
     SymbolTableCollection symbols;
     for (auto step :
          llvm::make_early_inc_range(getOperation().getOps<replica::StepOp>()))

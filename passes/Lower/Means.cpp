@@ -1,4 +1,4 @@
-//===- Means.cpp - Divides sums by how many were added --------------------===//
+//===- Means.cpp - Divides sums by their number of terms ------------------===//
 
 #include "passes/Lower/Means.h"
 
@@ -15,8 +15,8 @@ Type lockstep::getSumType(Type element) {
              : element;
 }
 
-/// Each element of `sum` as a float that is as wide as `element` at least,
-/// given to `divide`, and rounded to `element`.
+/// Converts each element of `sum` to a float at least as wide as `element`,
+/// applies `divide`, and rounds the quotient to `element`.
 static Value divide(OpBuilder &builder, Location loc, Value sum, Type element,
                     function_ref<Value(OpBuilder &, Value)> divide) {
   auto type = cast<RankedTensorType>(sum.getType());

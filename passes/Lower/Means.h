@@ -1,4 +1,4 @@
-//===- Means.h - Divides sums by how many were added ------------*- C++ -*-===//
+//===- Means.h - Divides sums by their number of terms ----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_LOWER_MEANS_H
 #define LOCKSTEP_PASSES_LOWER_MEANS_H

@@ -1,8 +1,8 @@
-//===- PartitionVariables.cpp - Variables go to their servers -------------===//
+//===- PartitionVariables.cpp - Assign variables to servers ---------------===//
 //
-// Each variable of a strategy with parameter servers gets its role; one that is
-// split becomes a variable for each shard, and what steps do with it they do
-// with the shards.
+// Each variable of a strategy with parameter servers is assigned a role. A
+// variable that is split becomes one variable per shard, and operations on it
+// become operations on the shards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ ElementsAttr sliceRows(ElementsAttr value, int64_t first,
   return DenseElementsAttr::get(type, elements);
 }
 
-/// A variable and those that hold its rows.
+/// The variables that hold the shards of a split variable.
 struct ShardedVariable {
   struct Part {
     replica::VariableOp variable;
@@ -92,8 +92,8 @@ private:
                                      b.getIntegerAttr(type, part.firstRow));
   }
 
-  /// Numbers of rows, counted from the first one of a shard. A narrow type may
-  /// not hold those.
+  /// `indices` relative to the first row of a shard. They may not fit into a
+  /// narrow type, which is widened.
   Value countFrom(const ShardedVariable::Part &part, Value indices) {
     Location loc = op->getLoc();
     auto type = cast<RankedTensorType>(indices.getType());
@@ -112,8 +112,8 @@ private:
         });
   }
 
-  /// An index outside of a table changes nothing, so every shard can be given
-  /// all slices, with its rows counted from 0.
+  /// An index outside of a table changes nothing, so all slices are scattered
+  /// to every shard, with indices relative to its first row.
   void rewrite(replica::ScatterOp scatter) {
     for (const ShardedVariable::Part &part : sharded.parts) {
       Value own = countFrom(part, scatter.getIndices());
@@ -121,8 +121,8 @@ private:
     }
   }
 
-  /// Every shard is asked for all ids; of each row, what the last shard says
-  /// that does not begin behind it.
+  /// All ids are looked up in every shard; for each id, the row of the last
+  /// shard that does not begin behind it is chosen.
   void rewrite(replica::LookupOp lookup) {
     Value rows;
     for (const ShardedVariable::Part &part : sharded.parts) {
@@ -135,8 +135,8 @@ private:
     lookup.replaceAllUsesWith(rows);
   }
 
-  /// The rows of `here` whose ids are not below the shard's first row; of the
-  /// others, those of `before`.
+  /// The rows of `here` for ids not below the shard's first row; those of
+  /// `before` for other ids.
   Value chooseRows(const ShardedVariable::Part &part, Value ids, Value here,
                    Value before) {
     Location loc = op->getLoc();
@@ -202,7 +202,8 @@ struct PartitionVariables
                 *(*module.getOps<replica::StrategyOp>().begin()).getServers());
     llvm::DenseMap<StringAttr, ShardedVariable> sharded;
     for (replica::PlacedVariable &placed : *layout) {
-      // It has its place; the variable beside which that is may be split.
+      // The variable has been placed, and the one that the attribute names may
+      // be split.
       placed.variable.removeColocateWithAttr();
       if (placed.variable.isOnRead())
         continue;
@@ -248,7 +249,7 @@ struct PartitionVariables
     OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
     SymbolTable symbols(getOperation());
     auto create = [&](StringRef name, int64_t firstRank, int64_t ranks) {
-      // A variable of that name is known by its path from here on.
+      // Rename a variable of that name; its path keeps the stored name.
       if (auto variable = symbols.lookup<replica::VariableOp>(name)) {
         variable.setPath(variable.getStoredName());
         (void)symbols.renameToUnique(variable, {});

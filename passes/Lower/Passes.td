@@ -4,10 +4,10 @@
 include "mlir/Pass/PassBase.td"
 
 def CheckCastsPass : Pass<"check-casts", "::mlir::ModuleOp"> {
-  let summary = "checks the sizes that casts of tensors promise";
+  let summary = "inserts run-time checks of the static sizes that casts of tensors assert";
   let description = [{
-    A cast to a static size is undefined if the value has another one. Here it becomes a branch: either the size is right, or the run ends
-    with an error at the line of the cast.
+    A cast to a static size is undefined behaviour if the value has a different size. The pass converts it to a branch: either the size is
+    right, or the run aborts with an error at the line of the cast.
 
     ```mlir
     // before
@@ -30,10 +30,10 @@ def CheckCastsPass : Pass<"check-casts", "::mlir::ModuleOp"> {
 }
 
 def StructureControlFlowPass : Pass<"structure-control-flow", "::mlir::ModuleOp"> {
-  let summary = "makes loops and branches of blocks, and branches of switches";
+  let summary = "converts branches between blocks, and switches, to structured loops and two-way branches";
   let description = [{
-    The later stages know loops and branches with two sides. Branches between the blocks of a step become loops and branches, as by
-    `lift-cf-to-scf`; a switch becomes branches inside of each other, without those sides that no replica goes into.
+    Later stages support only structured loops and branches with two sides. Branches between the blocks of a step become loops and branches,
+    as by `lift-cf-to-scf`; a switch becomes nested branches, without cases that no replica takes.
 
     ```mlir
     // before
@@ -49,17 +49,18 @@ def StructureControlFlowPass : Pass<"structure-control-flow", "::mlir::ModuleOp"
     }
     ```
 
-    A loop of blocks without an end is an error, and so are values of dynamic shape that only some ways between blocks have.
+    A loop of blocks from which no path leads to the end of the step is an error, and so is a value of dynamic shape that is defined on only
+    some of the paths to a block.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::ub::UBDialect"];
 }
 
 def BoundInputsPass : Pass<"bound-inputs", "::mlir::ModuleOp"> {
-  let summary = "gives batch tensors of dynamic size memory of their largest size";
+  let summary = "pads batch tensors of dynamic size to their largest size";
   let description = [{
-    A dynamic dimension needs a bound, in `replica.bounds`, in order. The tensor becomes one of the largest size, of which the step
-    takes a slice; how large it is in a step is an input of its own, named after the tensor and the dimension.
+    `replica.bounds` lists a bound for each dynamic dimension, in order. The tensor becomes one of the largest size, of which the step
+    takes a slice; its actual size is an additional input, named after the tensor and the dimension.
 
     ```mlir
     // before
@@ -77,11 +78,12 @@ def BoundInputsPass : Pass<"bound-inputs", "::mlir::ModuleOp"> {
 }
 
 def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
-  let summary = "leaves one context: programs become steps, and regions of the other context what is around them";
+  let summary = "lowers cross-replica context: programs become steps, and regions are inlined into replica context";
   let description = [{
-    Every rank executes what is in cross-replica context, on its own component of per-replica values and on values that are equal
-    everywhere. Wrapped types end here. Reductions and gathers become those of replica context; reads and assignments of variables keep
-    a mark, for `lower-replica`. A batch of an iterator is loaded by `device.load_batch`; how many there are is the host value `num_batches`.
+    Every rank executes the code in cross-replica context, on its own component of per-replica values and on values that are equal
+    on all ranks. Per-replica and mirrored types become plain tensors. Reductions and gathers become those of replica context; reads and
+    assignments of variables are marked for `lower-replica`. A batch of an iterator is loaded by `device.load_batch`; the number of batches
+    is the host value `num_batches`.
 
     ```mlir
     // before
@@ -103,15 +105,15 @@ def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
 }
 
 def PropagateSlicesPass : Pass<"propagate-slices", "::mlir::ModuleOp"> {
-  let summary = "keeps gradients of lookups rows, up to the scatter into the variable";
+  let summary = "keeps gradients of lookups sparse, up to the scatter into the variable";
   let description = [{
-    A tensor made by `replica.slices_to_dense` is zero but for some rows. What is linear in it is done to the rows: reductions over
-    replicas, sums, differences, negations, conversions of floats, multiplications and divisions by one number for all elements. The sum or
-    difference of what was read of a variable and such a tensor, assigned to the variable, is a scatter. Other operations get the whole
-    tensor, made where it was made before; a remark names them.
+    A tensor made by `replica.slices_to_dense` is zero except for some rows. Linear operations on it are applied to the rows only: reductions
+    over replicas, sums, differences, negations, conversions of floats, multiplications and divisions by one number for all elements. If a
+    variable is assigned its old value plus or minus such a tensor, the assignment becomes a scatter. Other operations use the dense tensor,
+    which is materialized at its original place; a remark names them.
 
-    Rows that come several times are rounded each: the result differs from the dense one by roundings, and is the same at every
-    level of optimization, since this pass is not optional.
+    A row that occurs several times is added, and rounded, several times: the result differs from the dense one by rounding errors. It is the
+    same at every optimization level, since this pass is not optional.
 
     ```mlir
     // before
@@ -129,12 +131,12 @@ def PropagateSlicesPass : Pass<"propagate-slices", "::mlir::ModuleOp"> {
 }
 
 def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {
-  let summary = "turns the operations of replica context into explicit collectives";
+  let summary = "converts the operations of replica context to explicit collectives";
   let description = [{
     All-reduces and all-gathers become a start and a wait; a mean becomes a sum and a division (a multiplication where the
-    count is a power of two); with one replica, nothing is left of them. The sum below a mean of f16 or bf16
-    is f32, so that it is rounded once, after the division. What replicas assign is aggregated first, as the variable says; a scatter
-    becomes a loop over the rows of all replicas.
+    count is a power of two); with one replica they are removed. The sum of a mean of f16 or bf16 is computed in f32, so that it is rounded
+    once, after the division. Values that replicas assign are first combined by the aggregation of the variable; a scatter becomes a loop over
+    the rows of all replicas.
 
     ```mlir
     // before, 4 replicas
@@ -150,9 +152,9 @@ def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {
 }
 
 def LowerVariablesPass : Pass<"lower-variables", "::mlir::ModuleOp"> {
-  let summary = "turns reads and assignments of variables into values, and steps into functions";
+  let summary = "promotes variables to SSA values, and converts steps to functions";
   let description = [{
-    Variables become arguments and results of a function, bound by `#device.binding`; the memory planner later gives both the same memory.
+    Variables become arguments and results of a function, bound by `#device.binding`; the memory planner later assigns both the same memory.
 
     ```mlir
     // before
@@ -167,10 +169,10 @@ def LowerVariablesPass : Pass<"lower-variables", "::mlir::ModuleOp"> {
 }
 
 def PartitionVariablesPass : Pass<"partition-variables", "::mlir::ModuleOp"> {
-  let summary = "gives the variables of parameter servers their roles, and splits them into shards";
+  let summary = "assigns variables to parameter servers, and splits them into shards";
   let description = [{
-    Each variable takes the next server; one that the strategy's partitioner splits becomes a variable for each shard, and reads,
-    assignments and scatters become those of the shards.
+    Variables are assigned to servers round-robin. One that the strategy's partitioner splits becomes one variable per shard, and
+    reads, assignments and scatters of it become operations on the shards.
 
     ```mlir
     // before, 2 replicas and 2 servers
@@ -195,11 +197,11 @@ def PartitionVariablesPass : Pass<"partition-variables", "::mlir::ModuleOp"> {
 }
 
 def FoldRankConstantsPass : Pass<"fold-rank-constants", "::mlir::ModuleOp"> {
-  let summary = "replaces what is computed from the rank, but is the same on all ranks, by its value";
+  let summary = "replaces values that are computed from the rank, but equal on all ranks, by constants";
   let description = [{
-    For up to 64 replicas `verify-uniformity` computes what follows from the number of a replica, on each of them. A program may be
-    accepted because a condition turns out to be the same everywhere. That is written down here, before the condition disappears in a
-    kernel. A loop that all replicas execute equally often, but on other numbers, counts from zero.
+    For up to 64 replicas `verify-uniformity` computes the values that follow from the replica number, for each replica. A program may be
+    accepted because a condition is the same on all of them. The pass makes it a constant, before the condition is outlined into a kernel and
+    no longer visible. A loop with the same trip count on all replicas, but different bounds, is normalized to count from zero.
 
     ```mlir
     // before: 4 replicas
@@ -218,11 +220,11 @@ def FoldRankConstantsPass : Pass<"fold-rank-constants", "::mlir::ModuleOp"> {
 }
 
 def AlignBranchesPass : Pass<"align-branches", "::mlir::func::FuncOp"> {
-  let summary = "makes one of the collectives that both sides of a branch issue";
+  let summary = "merges collectives that both sides of a branch issue";
   let description = [{
-    Replicas may take a branch differently if both sides issue the same collectives (`verify-uniformity` proves it). A collective is
-    one command on one channel, so such a branch is cut in two at each of them. What both sides compute from
-    the result alike moves out too.
+    Replicas may take different sides of a branch if both issue the same collectives (`verify-uniformity` proves it). A collective is
+    one command on one channel, so such a branch is split in two at each of them. Equal computations that both sides do on its result are
+    hoisted, too.
 
     ```mlir
     // before: %first differs between replicas
@@ -240,8 +242,9 @@ def AlignBranchesPass : Pass<"align-branches", "::mlir::func::FuncOp"> {
     %r = scf.if %first -> tensor<4xf32> { scf.yield %s : tensor<4xf32> } else { ...%s squared }
     ```
 
-    Loops of the same bounds on both sides, and branches on one condition, change places with the branch, if collectives are in them.
-    What begins as one value on both sides, such as a variable, or ends as one, stays one.
+    Loops with the same bounds on both sides, and branches on the same condition, are interchanged with the branch if they contain
+    collectives. Loop-carried values with the same initial value on both sides, or that become the same result of the branch (such as a
+    variable), are merged.
 
     ```mlir
     // before

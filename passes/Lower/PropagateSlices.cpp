@@ -1,10 +1,9 @@
-//===- PropagateSlices.cpp - Gradients of lookups stay rows ---------------===//
+//===- PropagateSlices.cpp - Keep gradients of lookups sparse -------------===//
 //
-// A tensor that is made of slices is zero but for some rows. What is linear in
-// it is done to the rows alone, in the order of the step; where it is
-// subtracted from the variable that the rows were looked up in, that is a
-// scatter. Whatever else wants the tensor gets it, and a remark says what that
-// was.
+// A tensor that is made of slices is zero except for some rows. Linear
+// operations on it are applied to the rows only, in program order; if it is
+// subtracted from the variable in which the rows were looked up, that is a
+// scatter. Other operations use the dense tensor, and a remark names them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +27,13 @@ namespace lockstep {
 
 namespace {
 
-/// Rows of a tensor, and the places they belong to.
+/// Rows of a tensor, and their row indices in it.
 struct Slices {
   Value values, indices;
 };
 
-/// A tensor as the sum of some slices; if there is a base, added to or
-/// subtracted from what was read of a variable.
+/// A tensor as a sum of slices, each added or subtracted, and of the value that
+/// `base` reads from a variable, if it is not null.
 struct Sum {
   struct Term {
     Slices slices;
@@ -44,7 +43,7 @@ struct Sum {
   replica::ReadOp base;
 };
 
-/// What becomes of the slices in one step.
+/// Propagates slices through one step.
 class StepPropagation {
 public:
   StepPropagation(replica::StepOp step, int64_t replicas)
@@ -52,7 +51,7 @@ public:
 
   void run() {
     step.walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
-    // Users come after what they use.
+    // In reverse order, so that users are erased before their operands.
     for (Operation *op : llvm::reverse(replaced))
       op->erase();
   }
@@ -75,7 +74,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Operations that are linear
+  // Linear operations
   //===--------------------------------------------------------------------===//
 
   bool propagate(replica::SlicesToDenseOp op) {
@@ -95,8 +94,8 @@ private:
     return sum && !sum->base ? sum : nullptr;
   }
 
-  /// Those of all replicas, by an exchange of rows; what is dense stays in one
-  /// of its own.
+  /// Replaces the reduction of slices by a gather of rows; dense operands
+  /// remain in an all_reduce of their own.
   bool propagate(replica::AllReduceOp op) {
     auto isReduced = [&](unsigned i) {
       return lookupSlices(op.getOperand(i)) &&
@@ -120,7 +119,7 @@ private:
     if (!kept.empty()) {
       auto dense = replica::AllReduceOp::create(
           builder, op.getLoc(), op.getReduction(), kept, op.getBytesPerPack());
-      // What it must be given dense is reported as its own.
+      // Materializes, and reports, those of its operands that are slices.
       visit(dense);
       for (auto [old, result] :
            llvm::zip_equal(keptResults, dense.getResults()))
@@ -157,7 +156,7 @@ private:
     return true;
   }
 
-  /// The operation on each of the values.
+  /// Applies the operation to the rows of each term.
   std::optional<Sum> apply(const LinearOperation &linear) {
     const Sum *operand = lookupSlices(linear.operand);
     if (!operand)
@@ -168,10 +167,10 @@ private:
     return result;
   }
 
-  /// A sum or difference, of two tensors of slices or of a variable and one.
+  /// A sum or difference of two tensors of slices, or of a variable and one.
   std::optional<Sum> combine(const LinearOperation &linear) {
     Value first = linear.operand, second = linear.other;
-    // The variable may stand behind.
+    // In a sum, the variable may be the second operand.
     if (!linear.subtracts && !lookupSlices(second))
       std::swap(first, second);
     const Sum *lhs = lookup(first), *rhs = lookupSlices(second);
@@ -190,8 +189,8 @@ private:
   // Variables
   //===--------------------------------------------------------------------===//
 
-  /// The new value of a variable that is its old one and slices: scatters.
-  /// Replicas assign equal values, or one value for all.
+  /// Assigning a variable its old value plus slices becomes scatters. The
+  /// assigned value must be equal on all replicas.
   bool propagate(replica::AssignOp op) {
     const Sum *sum = lookup(op.getValue());
     replica::VariableOp variable = replica::lookupVariable(op, symbols);
@@ -206,7 +205,7 @@ private:
     return true;
   }
 
-  /// What replicas add is aggregated as their slices are.
+  /// A scatter aggregates slices like `assign_add` aggregates values.
   template <typename AssignOpTy> bool propagate(AssignOpTy op) {
     const Sum *sum = lookupSlices(op.getValue());
     replica::VariableOp variable = replica::lookupVariable(op, symbols);
@@ -236,7 +235,7 @@ private:
     replaced.push_back(op);
   }
 
-  /// Whether the variable that `read` reads has the same value still at `op`.
+  /// Whether the variable that `read` reads still has the same value at `op`.
   static bool isUnchangedBetween(replica::ReadOp read, Operation *op) {
     if (read->getBlock() != op->getBlock() || !read->isBeforeInBlock(op))
       return false;
@@ -259,11 +258,11 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What must be dense
+  // Dense tensors
   //===--------------------------------------------------------------------===//
 
-  /// `value` with all its rows, for `user`; made once, where it was made
-  /// before.
+  /// `value` as a dense tensor, for `user`; created once, at the position of
+  /// its original definition.
   Value getDense(Value value, Operation *user) {
     remark::missed(value.getLoc(),
                    decision(Stage::Lower, "Dense", step.getSymName()))
@@ -289,7 +288,8 @@ private:
     return dense;
   }
 
-  /// The sum or difference of two tensors; of nothing and one, its negation.
+  /// The sum or difference of two tensors; if `lhs` is null, the negation of
+  /// `rhs`.
   Value add(Location loc, RankedTensorType type, Value lhs, Value rhs,
             bool subtracts) {
     SmallVector<Value> inputs;
@@ -311,9 +311,9 @@ private:
   int64_t replicas;
   SymbolTableCollection symbols;
   llvm::DenseMap<Value, Sum> sums;
-  /// The values that were needed dense.
+  /// The dense tensors that have been created.
   llvm::DenseMap<Value, Value> denseValues;
-  /// Operations whose results nobody uses any more.
+  /// Operations whose results are no longer used.
   SmallVector<Operation *> replaced;
 };
 

@@ -1,4 +1,4 @@
-//===- ServerRows.cpp - Rows of a table that a server has -----------------===//
+//===- ServerRows.cpp - Exchange rows of a table with a server ------------===//
 
 #include "passes/Lower/ServerRows.h"
 
@@ -37,8 +37,9 @@ FailureOr<ServerRows::Selected> ServerRows::select(Value ids) {
            << type;
   int64_t number = *bound;
   Type i64 = builder.getI64Type();
-  // One loop fills the list: an id is written behind those that are selected,
-  // and stays there if it is one of them.
+  // One loop fills the list without a branch: each id is written behind the
+  // selected ones, and is overwritten by the next unless the count is
+  // incremented because it is selected.
   Value list = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>{number},
                                        type.getElementType());
   Value places =

@@ -1,8 +1,8 @@
-//===- ServerRows.h - Rows of a table that a server has ---------*- C++ -*-===//
+//===- ServerRows.h - Exchange rows of a table with a server ----*- C++ -*-===//
 //
-// Replicas ask a server for the rows that they need, and give it the rows that
-// change: what is exchanged is as much as there are rows, not as much as the
-// table is large.
+// Replicas request from a server the rows that they need, and send it the rows
+// that change: the communicated bytes are proportional to the number of these
+// rows, not to the size of the table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,9 @@
 
 namespace lockstep {
 
-/// Builds the exchanges of the replicas with the server that has a variable.
-/// They are collectives with that server as the root; their results, where they
-/// are the server's, stand for what the server alone has (see `split-roles`).
+/// Builds the communication of the replicas with the server that holds a
+/// variable: collectives with that server as the root. Results of gathers are
+/// values that exist on the server only (see `split-roles`).
 class ServerRows {
 public:
   /// `group` names the group of all replicas.
@@ -31,22 +31,22 @@ public:
   /// Slices of all replicas at the server, one after the other.
   struct Slices {
     mlir::Value values, indices;
-    /// How many rows there are, and how many of them are replica 0's: indices.
+    /// The number of all rows, and of those of replica 0: indices.
     mlir::Value total, first;
   };
-  /// What the replicas give of their slices: the rows that are in the table.
-  /// Error: no bound for the number of slices.
+  /// Sends the slices of the replicas, as far as their indices are in the
+  /// table, to the server. Error: no bound for the number of slices.
   llvm::FailureOr<Slices> gather(mlir::Value values, mlir::Value indices);
 
 private:
   /// The ids that are in the table.
   struct Selected {
-    /// Them, in order, and where each stands among all ids: as many as `count`,
-    /// an index.
+    /// The selected ids in order, their positions among all ids, and their
+    /// number, an index.
     mlir::Value ids, sources, count;
-    /// For each of all ids, where it stands among the selected, or -1.
+    /// For each of all ids, its position among the selected, or -1.
     mlir::Value positions;
-    /// The most ids that there can be.
+    /// An upper bound of the number of ids.
     int64_t bound;
   };
   llvm::FailureOr<Selected> select(mlir::Value ids);

@@ -1,10 +1,10 @@
-//===- SpliceContexts.cpp - One context is left ---------------------------===//
+//===- SpliceContexts.cpp - Lower cross-replica context -------------------===//
 //
 // Cross-replica context is executed by every rank, on the rank's own component
-// of per-replica values and on values that are equal everywhere; the memory
-// planner stores and computes the latter once a process. So a program becomes a
-// step, the regions of merge_calls and runs become part of what is around them,
-// and the operations of cross-replica context become those of replica context.
+// of per-replica values and on values that are equal on all ranks; the memory
+// planner stores and computes the latter once per process. So a program becomes
+// a step, the regions of merge_calls and runs are inlined, and the operations
+// of cross-replica context become those of replica context.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,10 +30,10 @@ namespace lockstep {
 
 namespace {
 
-/// The host value that says how many batches a program has.
+/// The host value that is the number of batches of a program.
 constexpr StringLiteral kNumBatches = "num_batches";
 
-/// Splices what one step or program holds.
+/// Inlines the regions of one step or program.
 class ContextSplicer {
 public:
   ContextSplicer(MLIRContext *context, int64_t replicas)
@@ -45,7 +45,7 @@ public:
     SmallVector<Attribute> attributes;
     SmallVector<Location> locations;
     for (auto [i, argument] : llvm::enumerate(program.getArguments())) {
-      // What is left of an iterator is how many batches it has.
+      // An iterator is replaced by its number of batches.
       bool iterates = isa<replica::IteratorType>(argument.getType());
       inputs.push_back(iterates
                            ? RankedTensorType::get({}, builder.getI64Type())
@@ -74,7 +74,7 @@ public:
   }
 
   void splice(replica::StepOp step) {
-    // A run inside of a merge_call may hold further ones.
+    // A run inside of a merge_call may contain further merge_calls.
     for (;;) {
       SmallVector<replica::MergeCallOp> calls;
       step->walk<WalkOrder::PreOrder>([&](replica::MergeCallOp call) {
@@ -131,7 +131,7 @@ private:
         .Default([&](Operation *other) { spliceRegions(other, mapping); });
   }
 
-  /// Control flow keeps its form; what is in it is spliced.
+  /// Clones control flow, and converts the operations in it.
   void spliceRegions(Operation *op, IRMapping &mapping) {
     OpBuilder::InsertionGuard guard(builder);
     Operation *clone = builder.insert(op->cloneWithoutRegions(mapping));
@@ -161,7 +161,7 @@ private:
   // Regions
   //===--------------------------------------------------------------------===//
 
-  /// What is in a run is in replica context already.
+  /// The body of a run is in replica context already.
   void spliceOp(replica::RunOp op, IRMapping &mapping) {
     Block &body = op.getBody().front();
     IRMapping inner;
@@ -186,7 +186,7 @@ private:
       mapping.map(argument, mapping.lookup(operand));
     spliceBody(body, mapping);
     ValueRange yielded = body.getTerminator()->getOperands();
-    // Every copy gets what has been computed from it.
+    // Every copy is assigned the value that has been computed from it.
     auto assign = replica::AssignOp::create(
         builder, op.getLoc(), op.getVariableAttr(), mapping.lookup(yielded[0]));
     assign->setAttr(replica::kOwnCopy, builder.getUnitAttr());
@@ -219,8 +219,8 @@ private:
     spliceRegionOf(op, id, mapping);
   }
 
-  /// The tensors of a batch; of one with dynamic sizes, memory of the largest
-  /// size and how much of it there is.
+  /// Loads the tensors of a batch. A tensor with dynamic sizes is loaded with
+  /// its largest size, together with its actual sizes.
   void spliceOp(replica::NextOp op, IRMapping &mapping) {
     Location loc = op.getLoc();
     auto argument = cast<BlockArgument>(op.getIterator());
@@ -267,8 +267,8 @@ private:
   // Reductions and gathers
   //===--------------------------------------------------------------------===//
 
-  /// The reduction of `value`, of which the operation says that it is of type
-  /// `type`, to components of type `result`.
+  /// The reduction of `value`, whose original type is `type`, to components of
+  /// type `result`.
   Value reduce(Location loc, replica::Reduction reduction, Value value,
                Type type, Type result) {
     result = replica::getComponent(result);
@@ -276,7 +276,8 @@ private:
       return replica::AllReduceOp::create(builder, loc, TypeRange(result),
                                           reduction, value)
           .getResult(0);
-    // A value that is equal everywhere is its own mean (reference, section 4).
+    // A value that is equal on all ranks is its own mean (reference, section
+    // 4).
     return value.getType() == result
                ? value
                : divideBy(builder, loc, value, 1, getElementTypeOrSelf(result));
@@ -316,7 +317,7 @@ private:
         axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
     for (int64_t axis : axes)
       count *= known ? type.getDimSize(axis) : 1;
-    // The mean of nothing is 0 / 0.
+    // The mean of no elements must be computed, as 0 / 0.
     Value result = known && count > 0
                        ? divideBy(builder, loc, sum, count, element)
                        : divideBy(builder, loc, sum,
@@ -339,8 +340,7 @@ private:
                : divideBy(builder, loc, value, 1, element);
   }
 
-  /// The sums of a replica's own elements along `axes`, computed in elements of
-  /// type `element`.
+  /// The sums of a replica's own elements along `axes`, of type `element`.
   Value addAlong(Location loc, Value value, ArrayRef<int64_t> axes,
                  Type element) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -374,7 +374,7 @@ private:
         .getResult(0);
   }
 
-  /// How many elements all replicas together have along `axes`, as an i64.
+  /// The number of elements along `axes` on all replicas together, an i64.
   Value countElements(Location loc, Value value, ArrayRef<int64_t> axes) {
     Value count = arith::ConstantIndexOp::create(builder, loc, 1);
     for (int64_t axis : axes)
@@ -422,7 +422,8 @@ private:
       return;
     }
     auto component = cast<RankedTensorType>(value.getType());
-    // Nothing is the same on all replicas, and upstream takes no slice of it.
+    // Tensors without elements are equal on all replicas, and a slice of one is
+    // invalid.
     if (llvm::is_contained(component.getShape(), 0) &&
         component.hasStaticShape()) {
       Value nothing = tensor::EmptyOp::create(

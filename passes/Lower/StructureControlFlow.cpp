@@ -1,8 +1,8 @@
-//===- StructureControlFlow.cpp - Blocks and switches become branches -----===//
+//===- StructureControlFlow.cpp - Convert blocks and switches to scf ------===//
 //
-// Later stages know loops and branches with two sides. Branches between blocks
-// are lifted by MLIR's transformation for that; a switch becomes branches
-// inside of each other.
+// Later stages support only structured loops and branches with two sides.
+// MLIR's CFG-to-SCF transformation lifts branches between blocks; a switch
+// becomes nested branches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,10 +30,10 @@ namespace lockstep {
 
 namespace {
 
-/// Makes branches and loops of blocks.
+/// Converts blocks to branches and loops of `scf`.
 class StepTransformation : public ControlFlowToSCFTransformation {
 public:
-  /// What nobody reads: memory without contents, or any number.
+  /// A value that is never read: an unwritten tensor, or zero.
   Value getUndefValue(Location location, OpBuilder &builder,
                       Type type) override {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -51,10 +51,9 @@ public:
                                                          type);
   }
 
-  /// A loop that decides behind its body whether to go on carries that decision
-  /// to its next turn, so that its condition computes nothing: of what the
-  /// condition computes, kernels could hand on only what is in the memory of
-  /// what the loop carries.
+  /// Collects the loops for `decideFirst`, which moves the body out of the
+  /// before-region. Values that a before-region computes could be forwarded by
+  /// kernels only in the memory of the loop-carried values.
   FailureOr<Operation *>
   createStructuredDoWhileLoopOp(OpBuilder &builder, Operation *replaced,
                                 ValueRange inits, Value condition,
@@ -66,13 +65,14 @@ public:
     return loop;
   }
 
-  /// Loops that have been made.
+  /// Loops that have been created.
   SmallVector<scf::WhileOp> loops;
-  /// A value was asked for that cannot be made.
+  /// An undefined value of an unsupported type was requested.
   bool failed = false;
 };
 
-/// do { body; condition } while becomes: while go { body; go = condition }.
+/// Converts `do { body } while (condition)` to
+/// `go = true; while (go) { body; go = condition }`.
 void decideFirst(scf::WhileOp loop) {
   OpBuilder builder(loop);
   Location location = loop.getLoc();
@@ -100,8 +100,8 @@ void decideFirst(scf::WhileOp loop) {
   loop.erase();
 }
 
-/// The transformation leaves nothing that could be printed of what it does not
-/// know, so it is not asked for that.
+/// Rejects blocks that the transformation does not support, because it would
+/// leave invalid IR that cannot be printed.
 LogicalResult verifyBlocks(Region &body) {
   SmallVector<Block *> pending;
   llvm::DenseSet<Block *> ending;
@@ -141,8 +141,8 @@ LogicalResult structureBlocks(Operation *function) {
   return failure(transformation.failed);
 }
 
-/// Makes a chain of branches of one switch. `ways` are the regions that the
-/// ranks go into; empty if that is not known.
+/// Converts a switch to a chain of branches. `ways` are the regions that the
+/// ranks enter; empty if that is not known.
 class SwitchSplitter {
 public:
   SwitchSplitter(scf::IndexSwitchOp op, ArrayRef<unsigned> ways)
@@ -168,8 +168,8 @@ private:
     Region *region;
   };
 
-  /// The results of the sides from `first` on; who comes to the last one goes
-  /// into it.
+  /// The results of the chain for the sides from `first` on. The last side
+  /// needs no comparison.
   SmallVector<Value> split(size_t first) {
     if (first + 1 == sides.size())
       return moveOut(*sides[first].region);
@@ -195,8 +195,8 @@ private:
     scf::YieldOp::create(builder, op.getLoc(), results);
   }
 
-  /// Moves the operations of `region` to the insertion point, and gives what it
-  /// yields.
+  /// Moves the operations of `region` to the insertion point, and returns the
+  /// values that it yields.
   SmallVector<Value> moveOut(Region &region) {
     Block &block = region.front();
     Operation *yield = block.getTerminator();
@@ -221,7 +221,8 @@ struct StructureControlFlow
           failed(structureBlocks(&op)))
         return signalPassFailure();
 
-    // In scalar code, which becomes part of a kernel, LLVM knows switches.
+    // Switches in scalar code, which becomes part of a kernel, are left to
+    // LLVM.
     SmallVector<scf::IndexSwitchOp> switches;
     getOperation().walk([&](scf::IndexSwitchOp op) {
       if (!op->getParentOfType<linalg::LinalgOp>() &&
@@ -237,7 +238,7 @@ struct StructureControlFlow
         llvm::map_to_vector(switches, [&](scf::IndexSwitchOp op) {
           return uniformity.getConstants().getWays(op);
         });
-    // Innermost first, in the order of the walk.
+    // The walk is post-order, so nested switches are split first.
     for (auto [op, way] : llvm::zip_equal(switches, ways))
       SwitchSplitter(op, way).run();
   }
