@@ -1,4 +1,4 @@
-//===- ConvertElementwise.cpp - Element-wise operations as loops ----------===//
+//===- ConvertElementwise.cpp - Element-wise operations to linalg ---------===//
 
 #include "passes/Passes.h"
 
@@ -17,8 +17,8 @@ namespace lockstep {
 
 namespace {
 
-/// A choice between two tensors is no loop over elements if they may be of
-/// different sizes.
+/// True for a select between two whole tensors of dynamic shape. Their sizes
+/// may differ, so it is not element-wise.
 bool isChoiceOfSizes(Operation *op) {
   auto select = dyn_cast<arith::SelectOp>(op);
   auto type = select ? dyn_cast<RankedTensorType>(select.getType())

@@ -4,10 +4,10 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertElementwisePass : Pass<"convert-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "makes all that is computed element by element look alike";
+  let summary = "converts element-wise operations on tensors to linalg.generic";
   let description = [{
-    As upstream's `convert-elementwise-to-linalg`, except for a choice between tensors whose sizes are known at run time only: they need not be the
-    same, and there may be nothing to read at some place of one of them. Such an operation stays, and becomes a branch where sizes are found.
+    Like upstream's `convert-elementwise-to-linalg`, except for a select between two tensors of dynamic shape by one condition: their sizes may
+    differ, so a position may be out of bounds in one of them. Such an operation is kept; it becomes a branch when dynamic sizes are resolved.
 
     ```mlir
     // before
@@ -22,9 +22,9 @@ def ConvertElementwisePass : Pass<"convert-elementwise", "::mlir::func::FuncOp">
 }
 
 def ShardUpdatesPass : Pass<"shard-updates", "::mlir::func::FuncOp"> {
-  let summary = "computes the next values of shards row by row, from the rows of what they are made of";
+  let summary = "computes the new values of shards from slices of their operands";
   let description = [{
-    Cuts of what is assigned to shards move up through element-wise operations and sums over replicas.
+    Hoists the slices that are assigned to shards through element-wise operations and sums over replicas.
 
     ```mlir
     // before
@@ -40,10 +40,10 @@ def ShardUpdatesPass : Pass<"shard-updates", "::mlir::func::FuncOp"> {
 }
 
 def SplitRolesPass : Pass<"split-roles", "::mlir::ModuleOp"> {
-  let summary = "makes of each step a part for each role";
+  let summary = "projects each step to one function per role";
   let description = [{
-    A server computes the next values of its variables, the replicas compute the rest. What one computes and another needs is given in
-    a broadcast; a sum over replicas that a server needs is reduced to it. Steps of modules without roles stay as they are.
+    A server computes the new values of its variables, the replicas compute the rest. A value that one role computes and another needs is sent
+    in a broadcast; a sum over replicas that a server needs is reduced to it. Steps of modules without roles are not changed.
 
     ```mlir
     // before

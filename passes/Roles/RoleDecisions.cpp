@@ -1,4 +1,4 @@
-//===- RoleDecisions.cpp - What decides control flow of several roles -----===//
+//===- RoleDecisions.cpp - Conditions shared by several roles -------------===//
 
 #include "passes/Roles/RoleDecisions.h"
 
@@ -15,7 +15,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// The operands that hold what decides.
+/// The operands that control `op`: bounds and steps of loops, conditions.
 static SmallVector<OpOperand *> getDecidingOperands(Operation *op) {
   return TypeSwitch<Operation *, SmallVector<OpOperand *>>(op)
       .Case([](scf::ForOp loop) {
@@ -38,8 +38,8 @@ SmallVector<Value> lockstep::getDecisions(Operation *op) {
                              [](OpOperand *operand) { return operand->get(); });
 }
 
-/// Whether every role has a value without computing anything: a constant, or
-/// what a host scalar holds.
+/// Whether every role has a value without communication: a constant, or the
+/// value of a host scalar.
 static bool isDirect(func::FuncOp step, Value value) {
   if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
     value = cast.getIn();
@@ -57,7 +57,7 @@ static bool isDirect(func::FuncOp step, Value value) {
 }
 
 llvm::SetVector<Value> lockstep::wrapDecisions(func::FuncOp step) {
-  // One broadcast for all that a value decides.
+  // One broadcast for all uses of a value.
   llvm::MapVector<Value, SmallVector<OpOperand *>> uses;
   step.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isTakenApart(op))
@@ -70,7 +70,7 @@ llvm::SetVector<Value> lockstep::wrapDecisions(func::FuncOp step) {
     OpBuilder builder(step.getContext());
     builder.setInsertionPointAfterValue(value);
     Location loc = value.getLoc();
-    // An index is sent as a number whose width is known.
+    // An index, whose width is not fixed, is sent as i64.
     Type type = value.getType(),
          sent = type.isIndex() ? builder.getI64Type() : type;
     Value number =

@@ -1,10 +1,10 @@
-//===- RoleDecisions.h - What decides control flow of several roles -------===//
+//===- RoleDecisions.h - Conditions shared by several roles -----*- C++ -*-===//
 //
-// Roles that execute a loop or branch together have to decide alike. What all
-// of them have anyway, a constant or a host scalar, decides directly. Anything
-// else is computed in one place, and sent in one broadcast to all roles that
-// execute something which it decides; each of them, the sender included, tests
-// what the broadcast has brought.
+// Roles that execute a loop or branch together have to take the same path. A
+// constant or host scalar, which all roles have, is used directly. Any other
+// condition or bound is computed by one role, and sent in one broadcast to all
+// roles that execute control flow which depends on it; each of them, including
+// the sender, tests the received value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +16,12 @@
 
 namespace lockstep {
 
-/// The values that decide where control flow goes.
+/// The values that control `op`: bounds and steps of loops, conditions.
 llvm::SmallVector<mlir::Value> getDecisions(mlir::Operation *op);
 
-/// Puts each value that decides control flow in `step`, and does not do so
-/// directly, into a tensor of one number, from which it is taken again where it
-/// decides. Returns these tensors, which can be sent.
+/// Stores each value that controls control flow in `step`, except for those
+/// that all roles have, in a tensor of rank 0, and replaces its uses as a
+/// condition or bound by an extract. Returns these tensors, which can be sent.
 llvm::SetVector<mlir::Value> wrapDecisions(mlir::func::FuncOp step);
 
 } // namespace lockstep

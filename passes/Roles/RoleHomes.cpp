@@ -1,4 +1,4 @@
-//===- RoleHomes.cpp - Where values of a step are at home -----------------===//
+//===- RoleHomes.cpp - The roles that compute values of a step ------------===//
 
 #include "passes/Roles/RoleHomes.h"
 
@@ -46,14 +46,15 @@ SmallVector<Value> lockstep::getNeededValues(Operation *op) {
 
 namespace {
 
-/// Values that are one and the same in different iterations or branches: what
-/// flows into `to` are all the `from`.
+/// Data flow through control flow: a value `to` that takes the value of one of
+/// `from`, depending on the iteration or branch.
 struct Flow {
   Value to;
   SmallVector<Value, 2> from;
 };
 
-/// The results and carried values of control flow, and what flows into them.
+/// The results and carried values of control flow, and the values that flow
+/// into them.
 SmallVector<Flow> getFlows(Operation *op) {
   SmallVector<Flow> flows;
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -84,8 +85,8 @@ SmallVector<Flow> getFlows(Operation *op) {
   return flows;
 }
 
-/// Whether a server alone may get the result of a collective of all replicas:
-/// one operand, of static shape, is reduced or gathered.
+/// Whether the result of a collective of all replicas may be sent to one server
+/// instead: one operand, of static shape, is reduced or gathered.
 bool isConvertible(collective::StartOp start) {
   auto group = SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(
       start, start.getGroupAttr());
@@ -123,7 +124,7 @@ public:
     });
     aim();
     settle();
-    // Nothing but control flow uses them, so no other home depends on theirs.
+    // Only control flow uses decisions, so no other home depends on theirs.
     for (Value decision : decisions)
       found.homes[decision] = findDecisionHome(decision);
     return std::move(found);
@@ -159,16 +160,17 @@ private:
                : kReplicas;
   }
 
-  //===--- Aims: which server a value goes to in the end ------------------===//
+  //===--- Aims: the server that a value is finally used by ---------------===//
 
-  /// From the next values of servers' variables back through what is equal on
-  /// all replicas. The nearest variable counts, so that the gradient of a
-  /// variable goes to its server even if the updates of all depend on all
-  /// gradients, as in clipping by a global norm.
+  /// Walks def-use chains backwards from the new values of servers' variables,
+  /// through values that are equal on all replicas. The search is breadth-first
+  /// and the nearest variable wins, so that the gradient of a variable is sent
+  /// to its server even if all updates depend on all gradients, as in clipping
+  /// by a global norm.
   ///
-  /// With one replica everything is equal on all of them. Then the way back
-  /// ends where values are no longer like the variable: a server updates its
-  /// variables, and does not compute gradients.
+  /// With one replica all values are equal. Then the walk stops at values that
+  /// `isPartOfUpdate` rejects: a server updates its variables, and does not
+  /// compute gradients.
   void aim() {
     struct Reached {
       Value value;
@@ -187,7 +189,8 @@ private:
     for (auto [index, value] : llvm::enumerate(returnOp.getOperands()))
       if (Role role = found.getResultRole(index); role != kReplicas)
         reach(value, role, value.getType());
-    // What a server gives, and how much it gets, it computes.
+    // A server computes the operands that it sends, and the sizes of the
+    // results that it receives.
     for (auto [op, exchange] : found.exchanges) {
       auto start = cast<collective::StartOp>(op);
       for (Value value : exchange.serverGives ? ValueRange(start.getInputs())
@@ -207,8 +210,8 @@ private:
     }
   }
 
-  /// Of the shape of the variable and computed element by element or row by
-  /// row, or a number on the way there.
+  /// True for a value of the variable's type that is computed element by
+  /// element or row by row, and for the scalars that it is computed from.
   bool isPartOfUpdate(Value value, Type variable) {
     if (!isa<TensorType>(value.getType()) || found.flows.contains(value))
       return !isa<TensorType>(value.getType()) || value.getType() == variable;
@@ -231,8 +234,8 @@ private:
       else if (binding.getKind() != device::BindingKind::Scalar)
         found.homes[argument] = kReplicas;
     }
-    // Carried values are at home everywhere until something that is not flows
-    // into them.
+    // A fixed point: carried values are at home everywhere until a value with
+    // one home flows into them.
     for (bool changed = true; changed;) {
       changed = false;
       step.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -245,7 +248,7 @@ private:
           for (OpResult result : op->getResults())
             if (std::optional<Role> home = findHome(op, result))
               changed |= found.homes.try_emplace(result, *home).second;
-        // What is inside of others goes where they go.
+        // Other operations with regions have the same home as their contents.
         return op == step ? WalkResult::advance() : WalkResult::skip();
       });
     }
@@ -256,7 +259,7 @@ private:
         llvm::none_of(flow.from,
                       [&](Value from) { return found.homes.contains(from); }))
       return false;
-    // What a loop carries and what it ends with are one value.
+    // A loop-carried value and the result have the same home.
     auto result = dyn_cast<OpResult>(flow.to);
     if (result && isa<scf::ForOp>(result.getOwner())) {
       found.homes[flow.to] = found.homes.lookup(flow.from.front());
@@ -267,7 +270,7 @@ private:
     return true;
   }
 
-  /// The server from whose values alone a number is computed, else the
+  /// The server from whose values alone a decision is computed, else the
   /// replicas.
   Role findDecisionHome(Value decision) {
     llvm::SetVector<Value> needed;
@@ -293,7 +296,8 @@ private:
     return only.value_or(kReplicas);
   }
 
-  /// Nothing: everywhere, as far as is known.
+  /// The role that computes a result; nullopt: every role that needs it, as far
+  /// as is known in this round.
   std::optional<Role> findHome(Operation *op, OpResult result) {
     auto aim = aims.find(result);
     if (auto wait = dyn_cast<collective::WaitOp>(op)) {
@@ -310,12 +314,12 @@ private:
     }
     if (!isMemoryEffectFree(op))
       return kReplicas;
-    // Whoever needs a number computes it from the tensors that it comes from.
+    // A scalar is computed by every role that needs it, from tensors.
     if (!isa<TensorType>(result.getType()))
       return std::nullopt;
     bool atReplicas = false, atServers = false;
-    // What makes little of much, as a norm does, is computed where most of it
-    // is.
+    // An operation with operands larger than its result, such as a norm, is
+    // computed by the server that has the largest operand.
     int64_t most = getBytes(result);
     std::optional<Role> where;
     for (Value operand : getNeededValues(op)) {
@@ -325,7 +329,7 @@ private:
         most = getBytes(operand);
         where = home;
       }
-      // What does not change in a loop is given once, before it.
+      // A loop-invariant operand is sent once, before the loop.
       atReplicas |=
           home == kReplicas && !(aim != aims.end() && isInvariant(operand, op));
     }
@@ -339,7 +343,7 @@ private:
     return depends ? std::optional<Role>(aim->second) : std::nullopt;
   }
 
-  /// Of a tensor of numbers and of static shape; 0 for others.
+  /// The size of a tensor of numbers and of static shape; 0 for other values.
   static int64_t getBytes(Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && type.hasStaticShape() && type.getElementType().isIntOrFloat()
@@ -347,7 +351,7 @@ private:
                : 0;
   }
 
-  /// Whether `value` comes from outside of a loop that `op` is in.
+  /// Whether `value` is defined outside of the innermost loop around `op`.
   bool isInvariant(Value value, Operation *op) {
     auto loop = op->getParentOfType<LoopLikeOpInterface>();
     return loop && loop.isDefinedOutsideOfLoop(value);

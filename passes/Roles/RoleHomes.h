@@ -1,4 +1,4 @@
-//===- RoleHomes.h - Where values of a step are at home ---------*- C++ -*-===//
+//===- RoleHomes.h - The roles that compute values of a step ----*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_ROLES_ROLEHOMES_H
 #define LOCKSTEP_PASSES_ROLES_ROLEHOMES_H
@@ -20,8 +20,8 @@ constexpr Role kReplicas = 0;
 struct Exchange {
   collective::Kind kind;
   Role server;
-  /// The server has the operands and the replicas the results, or the other way
-  /// round.
+  /// True if the server sends and the replicas receive; false if the replicas
+  /// send and the server receives.
   bool serverGives;
 
   bool gives(Role role) const { return (role == server) == serverGives; }
@@ -30,12 +30,13 @@ struct Exchange {
 /// The role that computes each value of a step in collective form, and the
 /// exchanges of replicas with servers that follow from it.
 ///
-/// A variable of a server, and what is computed from it to become its next
-/// value, is *at home* with that server; what replicas compute from their
-/// batches is at home with them. What depends on constants and host scalars
-/// alone is at home everywhere, and so are single numbers: whoever needs it
-/// computes it. What decides control flow is at home with the server from whose
-/// values alone it is computed, else with the replicas (`RoleDecisions.h`).
+/// The role that computes a value is its *home*. The home of a server's
+/// variable, and of the values from which its new value is computed, is that
+/// server; the home of values that replicas compute from their batches is the
+/// replicas. Scalars, and values that depend only on constants and host
+/// scalars, are at home everywhere: every role that needs one computes it. The
+/// home of a value that controls control flow is the server from whose values
+/// alone it is computed, else the replicas (`RoleDecisions.h`).
 class RoleHomes {
 public:
   /// `decisions` are the tensors that `wrapDecisions` has made in `step`.
@@ -44,18 +45,17 @@ public:
                            int64_t replicas,
                            const llvm::SetVector<mlir::Value> &decisions);
 
-  /// The role that computes a value; nothing: everyone who needs it.
+  /// The role that computes a value; nullopt: every role that needs it.
   std::optional<Role> getHome(mlir::Value value) const;
-  /// What a server has to do with a collective; nothing if it is among the
-  /// replicas. A collective with a root is with that server. Of a sum or a
-  /// gather over all replicas whose result a server needs, the result is for
-  /// that server alone.
+  /// The part of a server in a collective; nullopt if only replicas take part.
+  /// The root of a collective is a server. The result of a sum or gather over
+  /// all replicas that a server needs is received by that server only.
   std::optional<Exchange> getExchange(collective::StartOp start) const;
-  /// Who has the variable that a result of the step is the next value of; the
-  /// replicas for other results.
+  /// The role that has the variable whose new value a result of the step is;
+  /// the replicas for other results.
   Role getResultRole(unsigned index) const { return resultRoles[index]; }
-  /// What flows into a result or a carried value of control flow, from other
-  /// iterations or branches; empty for other values.
+  /// The values that flow into a result or carried value of control flow, from
+  /// other iterations or branches; empty for other values.
   llvm::ArrayRef<mlir::Value> getFlows(mlir::Value value) const;
 
 private:
@@ -68,11 +68,11 @@ private:
   llvm::SmallVector<Role> resultRoles;
 };
 
-/// Control flow whose regions are taken apart. Other operations with regions
-/// belong to one role as a whole.
+/// True for control flow whose regions are projected to several roles. Other
+/// operations with regions belong to one role as a whole.
 bool isTakenApart(mlir::Operation *op);
 
-/// What an operation needs, its regions included.
+/// The operands of an operation, and the values that its regions capture.
 llvm::SmallVector<mlir::Value> getNeededValues(mlir::Operation *op);
 
 } // namespace lockstep

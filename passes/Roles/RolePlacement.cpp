@@ -1,4 +1,4 @@
-//===- RolePlacement.cpp - Which role computes what -----------------------===//
+//===- RolePlacement.cpp - The operations that each role executes ---------===//
 
 #include "passes/Roles/RolePlacement.h"
 
@@ -92,7 +92,8 @@ private:
         cast<func::ReturnOp>(step.getBody().front().getTerminator());
     for (auto [index, value] : llvm::enumerate(returnOp.getOperands()))
       need(value, placement.homes.getResultRole(index));
-    // Batches are loaded and barriers passed whoever needs what comes of it.
+    // Replicas load batches and take part in barriers even if no role needs the
+    // results.
     step.walk([&](Operation *op) {
       if (isa<device::LoadBatchOp, collective::BarrierOp>(op))
         execute(op, kReplicas);
@@ -169,7 +170,7 @@ private:
       need(operand, role);
   }
 
-  /// Whoever takes part, all whom it concerns do.
+  /// If one role takes part in an exchange, the replicas and the server do.
   void executeCollective(collective::StartOp start, Role role) {
     execute(getWait(start), role);
     std::optional<Exchange> exchange = placement.getExchange(start);

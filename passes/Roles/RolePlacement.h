@@ -1,8 +1,8 @@
-//===- RolePlacement.h - Which role computes what ---------------*- C++ -*-===//
+//===- RolePlacement.h - The operations that each role executes -*- C++ -*-===//
 //
-// A step in collective form is one program that all roles execute together.
-// This finds the part of each: where every value is computed, and where else it
-// is needed.
+// A step in collective form is one program that all roles execute together. The
+// placement finds the projection of each role: the role that computes each
+// value, and the other roles that need it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,29 +17,30 @@ namespace lockstep {
 
 /// The parts of one step.
 ///
-/// A value at home in one place and needed in another is *transferred*. A sum
-/// over the replicas that a server needs is reduced to it. Of control flow, a
-/// role executes what there is of its part.
+/// A value that is computed by one role and needed by another is *transferred*.
+/// A sum over the replicas that a server needs is reduced to it. A role
+/// executes the control flow around the operations of its part.
 class RolePlacement {
 public:
   /// Errors, at the operations: a server needs a value that may differ between
-  /// replicas, or one of dynamic size; control flow that replicas may go
-  /// through differently holds a server's part.
+  /// replicas; a role needs one of unbounded size; divergent control flow
+  /// contains operations of a server.
   static llvm::FailureOr<RolePlacement>
   compute(mlir::func::FuncOp step, const UniformityAnalysis &uniformity,
           Role roles, int64_t replicas, llvm::SetVector<mlir::Value> decisions);
 
-  /// Whether the role has the value: computes it, or is given it.
+  /// Whether the role has the value: it computes or receives it.
   bool has(Role role, mlir::Value value) const;
   bool executes(Role role, mlir::Operation *op) const;
   std::optional<Role> getHome(mlir::Value value) const {
     return homes.getHome(value);
   }
-  /// The roles that are given a value by its home, ascending.
+  /// The roles that receive a value from its home, ascending.
   llvm::SmallVector<Role> getTransfers(mlir::Value value) const;
   /// All roles that have a value, ascending.
   llvm::SmallVector<Role> getHolders(mlir::Value value) const;
-  /// Whether a tensor holds what decides control flow (`RoleDecisions.h`).
+  /// Whether a tensor holds a condition or bound of control flow
+  /// (`RoleDecisions.h`).
   bool isDecision(mlir::Value value) const { return decisions.contains(value); }
   std::optional<Exchange> getExchange(collective::StartOp start) const {
     return homes.getExchange(start);
@@ -55,7 +56,7 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> executors;
 };
 
-/// The same exchange as `start`, of one operand.
+/// A collective like `start`, of one operand.
 collective::StartOp createWithOperand(mlir::OpBuilder &builder,
                                       collective::StartOp start,
                                       mlir::Value operand, mlir::Type result);

@@ -1,4 +1,4 @@
-//===- Roles.cpp - Roles of a module, and where they meet -----------------===//
+//===- Roles.cpp - Roles of a module and their groups ---------------------===//
 
 #include "passes/Roles/Roles.h"
 
@@ -16,7 +16,7 @@ Roles::Roles(ModuleOp module)
 
 FlatSymbolRefAttr Roles::getGroupOf(ArrayRef<Role> members, bool allReplicas) {
   bool hasReplicas = members.front() == kReplicas;
-  // One replica is all of them.
+  // A single replica is all replicas.
   bool withReplicas =
       hasReplicas && (allReplicas || get(kReplicas).getRanks() == 1);
   std::string name;

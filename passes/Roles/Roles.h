@@ -1,4 +1,4 @@
-//===- Roles.h - Roles of a module, and where they meet ---------*- C++ -*-===//
+//===- Roles.h - Roles of a module and their groups -------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_ROLES_ROLES_H
 #define LOCKSTEP_PASSES_ROLES_ROLES_H
@@ -9,7 +9,7 @@
 namespace lockstep {
 
 /// The roles of a module, the replicas first, and the groups in which they
-/// meet. Groups are added to the module when they are asked for.
+/// communicate. Groups are added to the module on first use.
 class Roles {
 public:
   explicit Roles(mlir::ModuleOp module);
@@ -18,8 +18,8 @@ public:
   device::RoleOp get(Role role) const { return roles[role]; }
   int64_t getRank(Role role) const { return get(role).getFirstRank(); }
 
-  /// The ranks of several roles, which ascend; of the replicas, if they are
-  /// among them, all or only the first.
+  /// A group of the ranks of `members`, which are in ascending order. If the
+  /// replicas are among them, `allReplicas` selects all or only the first.
   mlir::FlatSymbolRefAttr getGroupOf(llvm::ArrayRef<Role> members,
                                      bool allReplicas);
   /// All replicas and one server.
@@ -40,14 +40,14 @@ private:
   llvm::SmallVector<device::RoleOp> roles;
 };
 
-/// Numbers the exchanges between roles, in the order of the whole step. All
-/// parts ask for the same numbers.
+/// Numbers the exchanges between roles, in the order of the whole step. The
+/// parts of all roles use the same numbers.
 class Channels {
 public:
   int64_t of(mlir::Value value, Role to) {
     return number({value.getAsOpaquePointer(), to, -1});
   }
-  /// Of the size of a dimension of a value.
+  /// The channel on which the size of a dimension of a value is sent.
   int64_t of(mlir::Value value, Role to, int64_t dimension) {
     return number({value.getAsOpaquePointer(), to, dimension});
   }

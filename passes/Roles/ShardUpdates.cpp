@@ -1,9 +1,9 @@
 //===- ShardUpdates.cpp - Updates of a variable shard by shard ------------===//
 //
-// What is assigned to the shards of a variable is first computed as a whole and
-// then cut. This moves the cuts up through the computation of new values from
-// old ones, so that every server computes its own rows, of the gradients' rows
-// that it alone is given.
+// The new values of shards are first computed as a whole and then sliced. This
+// pass hoists the slices through the computation of the new value, so that
+// every server computes its own rows, and receives only the rows of gradients
+// that it needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +29,9 @@ namespace lockstep {
 namespace {
 
 struct ShardUpdates : impl::ShardUpdatesPassBase<ShardUpdates> {
-  /// Every round moves all cuts by one operation, and makes new ones of its
-  /// operands. What nobody needs any more goes after each, so that it is known
-  /// who else needs a sum when nothing is left to move but cuts of sums.
+  /// Every round hoists all slices over one operation, which creates slices of
+  /// its operands. Dead code is removed after each round, so that when only
+  /// slices of sums are left, the remaining uses of a sum are real.
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     for (;;) {
@@ -78,13 +78,14 @@ private:
               .getResult());
       return;
     }
-    // Gradients are computed as a whole, by products and reductions.
+    // Only element-wise operations: gradients, which are products and
+    // reductions, are computed as a whole.
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(source);
         linalgOp && linalgOp.getNumLoops() == linalgOp.getNumParallelLoops())
       computeRows(slice);
   }
 
-  /// Rows that are one of the pieces are that piece.
+  /// A slice that is one of the concatenated pieces is replaced by it.
   void takePiece(tensor::ExtractSliceOp slice, tensor::ConcatOp concat) {
     int64_t first = 0, wanted = slice.getStaticOffset(concat.getDim());
     for (Value piece : concat.getInputs()) {
@@ -95,8 +96,8 @@ private:
     }
   }
 
-  /// Rows of a sum are the sum of the rows. Who needs all of it anyway
-  /// exchanges all of it, once.
+  /// Slices of a sum are sums of slices. If the whole sum has other uses, it is
+  /// computed once, as a whole.
   void exchangeRows(ArrayRef<tensor::ExtractSliceOp> slices) {
     llvm::MapVector<collective::WaitOp, SmallVector<tensor::ExtractSliceOp>>
         exchanges;
@@ -141,8 +142,8 @@ private:
         .getResult(0);
   }
 
-  /// Computes only the rows that are wanted, from the rows of the operands that
-  /// they need.
+  /// Computes only the rows of `slice`, from the slices of the operands that
+  /// they depend on.
   void computeRows(tensor::ExtractSliceOp slice) {
     OpBuilder builder(slice);
     FailureOr<TilingResult> rows = tensor::replaceExtractSliceWithTiledProducer(

@@ -1,9 +1,9 @@
-//===- SplitRoles.cpp - One step becomes a part for each role -------------===//
+//===- SplitRoles.cpp - Project a step to each role -----------------------===//
 //
-// Projects a step, which all roles execute together, to what each of them
-// executes: the way from a choreography to its endpoints. Every part keeps the
-// order of the whole, and both ends of an exchange stand at the same place of
-// it, so parts cannot block each other.
+// Endpoint projection: projects a step, a choreography which all roles execute
+// together, to the part of each role. Every part preserves the order of the
+// whole, and both ends of an exchange are at the same position in it, so the
+// parts cannot deadlock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ namespace lockstep {
 
 namespace {
 
-/// Writes the part of one role.
+/// Builds the part of one role.
 class PartBuilder {
 public:
   PartBuilder(func::FuncOp step, const RolePlacement &placement, Roles &roles,
@@ -82,14 +82,14 @@ private:
         llvm::map_to_vector(kept, [&](unsigned i) { return attributes[i]; }));
   }
 
-  /// What the host gives to replicas is theirs whether they need it or not.
+  /// Replicas keep all arguments that the host passes, used or not.
   SmallVector<unsigned> getArguments() {
     SmallVector<unsigned> kept;
     for (BlockArgument argument : step.getArguments()) {
       auto binding = step.getArgAttrOfType<device::BindingAttr>(
           argument.getArgNumber(), "device.binding");
       bool isVariable = binding.getKind() == device::BindingKind::Variable;
-      // A variable that is assigned without being read has a place too.
+      // A variable that is assigned without being read is an argument, too.
       if (isOwn(argument) ||
           (isVariable ? isOfRole(binding) && isAssigned(binding)
                       : role == kReplicas))
@@ -112,8 +112,8 @@ private:
     return assigned.contains(variable);
   }
 
-  /// Whether the role has the variable that is bound; what is no variable is of
-  /// the replicas.
+  /// Whether the role owns the bound variable; other bindings belong to the
+  /// replicas.
   bool isOfRole(device::BindingAttr binding) {
     auto variable = binding.getKind() == device::BindingKind::Variable
                         ? symbols.lookupNearestSymbolFrom(
@@ -123,7 +123,7 @@ private:
     return (owner ? owner : roles.get(kReplicas)) == roles.get(role);
   }
 
-  /// Whether the role computes or carries the value, instead of being given it.
+  /// Whether the role computes or carries the value, instead of receiving it.
   bool isOwn(Value value) const {
     return placement.has(role, value) &&
            placement.getHome(value).value_or(role) == role;
@@ -173,7 +173,7 @@ private:
         builder.getI64IntegerAttr(root), /*sources=*/DenseI64ArrayAttr());
   }
 
-  /// This role's part of an exchange with a server: it gives, or it gets.
+  /// This role's end of an exchange with a server: it sends, or it receives.
   collective::StartOp createPart(const Exchange &exchange,
                                  collective::StartOp start) {
     SmallVector<Value> inputs, sizes;
@@ -219,7 +219,7 @@ private:
     }
   }
 
-  /// Gives values that others need, or takes those that others give.
+  /// Sends values that other roles need, and receives those that others send.
   void transfer(ValueRange values) {
     for (Value value : values) {
       if (placement.isDecision(value)) {
@@ -233,7 +233,7 @@ private:
   }
 
   void transfer(Value value, Role from, Role to) {
-    // How large it is, if that varies, is given before.
+    // Dynamic sizes are sent before the value.
     SmallVector<Value> sizes;
     SmallVector<int64_t> bounds;
     auto type = cast<RankedTensorType>(value.getType());
@@ -250,8 +250,8 @@ private:
       mapping.map(value, result);
   }
 
-  /// One broadcast to all roles that test a decision. Each tests the result,
-  /// its sender too: what it has sent stays as it was then.
+  /// One broadcast to all roles that test a decision. All of them, including
+  /// the sender, test the result, whose value is that at the time of sending.
   void transferDecision(Value decision) {
     SmallVector<Role> holders = placement.getHolders(decision);
     if (holders.size() < 2 || !llvm::is_contained(holders, role))
@@ -301,8 +301,8 @@ private:
         tensor::ExtractOp::create(builder, loc, given, ValueRange()));
   }
 
-  /// One end of a transfer: gives `own`, or gets a value of type `type`, which
-  /// it returns.
+  /// One end of a transfer: sends `own`, or, if it is null, receives and
+  /// returns a value of type `type`.
   Value giveOrGet(Location loc, RankedTensorType type, Value own, Role from,
                   Role to, int64_t channel, ValueRange sizes,
                   ArrayRef<int64_t> bounds) {
@@ -432,13 +432,14 @@ private:
   Role role;
   /// Finds the variables.
   SymbolTableCollection &symbols;
-  /// What the results of the step are bound to.
+  /// The bindings of the results of the step.
   llvm::DenseSet<Attribute> assigned;
   OpBuilder builder;
   IRMapping mapping;
 };
 
-/// Makes an exchange of each operand, so that each can go its own way.
+/// Splits an all_reduce into one per operand, so that each can be placed
+/// separately.
 void unbundle(collective::StartOp start) {
   if (start.getInputs().size() == 1 ||
       start.getKind() != collective::Kind::AllReduce)
