@@ -1,7 +1,7 @@
-//===- CarryTensors.cpp - Scalars of loops go where a step can keep them --===//
+//===- CarryTensors.cpp - Convert loop-carried scalars to tensors ---------===//
 //
-// A step keeps tensors in memory and indices in registers, and nothing else. So
-// what loops and branches carry becomes tensors, and their counters become
+// A step keeps only tensors, in memory, and indices, in registers. So values
+// that loops and branches carry become tensors, and their counters become
 // indices.
 //
 //===----------------------------------------------------------------------===//
@@ -24,15 +24,15 @@ namespace lockstep {
 
 namespace {
 
-/// What `op` takes or forwards, from operand `first` on, is stored before it.
+/// Stores the operands of `op`, from `first` on, in tensors before it.
 void storeOperands(OpBuilder &builder, Operation *op, unsigned first) {
   builder.setInsertionPoint(op);
   for (OpOperand &operand : op->getOpOperands().drop_front(first))
     operand.set(storeScalar(builder, op->getLoc(), operand.get()));
 }
 
-/// Makes `value` a tensor; who used the scalar uses one that is loaded from it
-/// at the insertion point.
+/// Makes `value` a tensor, and replaces its uses by a scalar that is loaded
+/// from it at the insertion point.
 void loadInstead(OpBuilder &builder, Value value) {
   Type type = value.getType();
   if (getStoredType(type) == type)
@@ -45,7 +45,7 @@ void loadInstead(OpBuilder &builder, Value value) {
     use->set(loaded);
 }
 
-/// The arguments of `block`, from `first` on, become tensors, which are loaded
+/// Makes the arguments of `block`, from `first` on, tensors, which are loaded
 /// at its start.
 void loadArguments(OpBuilder &builder, Block &block, unsigned first) {
   builder.setInsertionPointToStart(&block);
@@ -59,8 +59,8 @@ void loadResults(OpBuilder &builder, Operation *op) {
     loadInstead(builder, result);
 }
 
-/// Makes the counter of `loop` an index, from which its own type is made where
-/// it is used. Error: it has no place in a register.
+/// Makes the counter of `loop` an index, which is converted to the original
+/// type in the body. Fails if it does not fit into a register.
 LogicalResult countByIndex(OpBuilder &builder, scf::ForOp loop) {
   Value counter = loop.getInductionVar();
   Type type = counter.getType();
@@ -95,8 +95,8 @@ LogicalResult countByIndex(OpBuilder &builder, scf::ForOp loop) {
   return success();
 }
 
-/// A loop whose condition is never true is what stands before it. (One that is
-/// never false is left.)
+/// Replaces a while loop whose condition is constantly false by the operations
+/// of its first region. (One whose condition is constantly true is kept.)
 void inlineLoopsWithoutTurns(func::FuncOp step) {
   SmallVector<scf::WhileOp> loops;
   step.walk([&](scf::WhileOp loop) {

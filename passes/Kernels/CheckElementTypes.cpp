@@ -1,4 +1,4 @@
-//===- CheckElementTypes.cpp - Refuses dtypes that have no kernels --------===//
+//===- CheckElementTypes.cpp - Refuses unsupported element types ----------===//
 
 #include "passes/Passes.h"
 
@@ -15,8 +15,8 @@ namespace {
 
 constexpr StringLiteral kTypes = "i1, i8, i16, i32, i64, f16, bf16, f32 or f64";
 
-/// Memory holds whole bytes, and the runtime knows what they mean; an index is
-/// the compiler's own.
+/// Elements in memory have whole bytes and a type of the runtime; an index is
+/// internal to the compiler.
 bool hasKernels(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
@@ -43,7 +43,8 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
           return signalPassFailure();
         }
     step.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      // Operations behind the one that makes such a value only follow.
+      // Only the operation that creates an unsupported value is reported, not
+      // its users.
       bool follows = llvm::any_of(op->getOperands(), [](Value operand) {
         return !isSupported(operand.getType());
       });
@@ -64,8 +65,8 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
                : refuse(cast<RankedTensorType>(value.getType()), location);
   }
 
-  /// An index is as wide as the compiler likes: nothing that comes from outside
-  /// or goes there has such elements.
+  /// The width of an index is not fixed, so data that is exchanged with the
+  /// host cannot have such elements.
   static LogicalResult checkBinding(func::FuncOp step, BlockArgument argument) {
     bool isRefused = isBoundIndex(
         argument, step.getArgAttr(argument.getArgNumber(), "device.binding"));

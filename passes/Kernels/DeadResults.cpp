@@ -1,4 +1,4 @@
-//===- DeadResults.cpp - Loops and branches without what nobody uses ------===//
+//===- DeadResults.cpp - Erase dead results of loops and branches ---------===//
 
 #include "passes/Kernels/DeadResults.h"
 
@@ -16,9 +16,9 @@ using namespace mlir;
 
 namespace {
 
-/// Which values somebody needs. MLIR's liveness analysis takes regions for
-/// unreachable if it finds their condition to be constant, and says nothing of
-/// what is in them; here it has to stay consistent as long as it is there.
+/// The set of live values. MLIR's liveness analysis treats regions under a
+/// constant condition as unreachable and does not describe the values in them;
+/// here those must stay consistent, because the regions are not erased.
 class Needs {
 public:
   explicit Needs(Operation *root) : root(root) {
@@ -52,8 +52,8 @@ private:
       needWay(parent);
   }
 
-  /// An operation that is not one of those whose results are looked at one by
-  /// one: all that goes in.
+  /// Marks all operands of `op`, and of operations in it, as live: unlike for
+  /// loops and branches, its results are not tracked separately.
   void needOperands(Operation *op) {
     if (!visited.insert(op).second)
       return;
@@ -66,7 +66,8 @@ private:
       needWay(parent);
   }
 
-  /// What decides whether and how often something inside of `op` is executed.
+  /// Marks the values that decide whether and how often the regions of `op` are
+  /// executed.
   void needWay(Operation *op) {
     if (!isControlFlow(op)) {
       if (!isa<FunctionOpInterface>(op))
@@ -104,21 +105,22 @@ private:
   }
 
   Operation *root;
-  /// What loops and branches hand to their results and arguments.
+  /// The operands that loops and branches forward to their results and
+  /// arguments.
   RegionBranchInverseSuccessorMapping handedTo;
   llvm::DenseSet<Value> needed;
   llvm::DenseSet<Operation *> visited;
   SmallVector<Value> pending;
 };
 
-/// What goes out of one loop or branch. Each list is about the operands of a
-/// terminator, and the arguments and results that they become.
+/// The dead results of one loop or branch. A set bit also stands for the
+/// terminator operands that are forwarded to the result or argument.
 struct Dead {
   Operation *op;
   /// Results.
   llvm::BitVector results;
-  /// What a loop carries: its first values, the arguments of its first region,
-  /// what it yields. Of a `for` the same as its results.
+  /// Loop-carried values: initial values, arguments of the first region,
+  /// yielded values. For a `for` the same as its results.
   llvm::BitVector carried;
 };
 
@@ -134,8 +136,8 @@ public:
     llvm::erase_if(all, [](const Dead &dead) {
       return dead.results.none() && dead.carried.none();
     });
-    // With what is handed on, the uses of what it was computed from go: cycles
-    // through loops are open then.
+    // First the forwarded operands are erased, which breaks def-use cycles
+    // through loops, so that the computations of dead values become dead.
     for (const Dead &dead : all)
       eraseForwarded(dead);
     root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {

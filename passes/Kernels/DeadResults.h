@@ -1,4 +1,4 @@
-//===- DeadResults.h - Loops and branches without what nobody uses --------===//
+//===- DeadResults.h - Erase dead results of control flow -------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_KERNELS_DEADRESULTS_H
 #define LOCKSTEP_PASSES_KERNELS_DEADRESULTS_H
@@ -7,10 +7,10 @@
 
 namespace lockstep {
 
-/// Removes from the loops and branches of `scf` in `root` the results that
-/// nobody uses, and what is carried and computed for these alone, also where a
-/// loop computes it from itself. Does no more than that: `remove-dead-values`
-/// also makes one branch of two with one condition.
+/// Removes dead results from the loops and branches of `scf` in `root`, and
+/// values that are carried and computed only for these, also if a loop-carried
+/// value is computed from itself. Unlike `remove-dead-values`, it does not
+/// merge branches with the same condition.
 void eraseDeadResults(mlir::Operation *root);
 
 } // namespace lockstep

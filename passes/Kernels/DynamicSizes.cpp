@@ -1,4 +1,4 @@
-//===- DynamicSizes.cpp - Sizes that are known only at run time -----------===//
+//===- DynamicSizes.cpp - Values and bounds of dynamic sizes --------------===//
 
 #include "passes/Kernels/DynamicSizes.h"
 
@@ -37,9 +37,9 @@ FailureOr<DynamicSizes> DynamicSizes::find(func::FuncOp step) {
   return sizes;
 }
 
-/// Batches come with their sizes, "x.dim0" beside "x", of which the one has the
-/// bound that the other has as its shape; also where nobody needs the batch
-/// itself.
+/// A batch "x" of dynamic size comes with arguments such as "x.dim0" for its
+/// sizes. The bound of such a size is the static size of the batch, which is
+/// padded. It is known even if the batch itself is not used.
 void DynamicSizes::findArgumentBounds(func::FuncOp step) {
   auto getBatch = [&](BlockArgument argument) {
     auto binding = step.getArgAttrOfType<device::BindingAttr>(
@@ -82,7 +82,8 @@ static tensor::ExtractOp getLoad(Value index) {
   return extract && extract.getIndices().empty() ? extract : nullptr;
 }
 
-/// Memory is planned with the bounds.
+/// Annotates the collective with the bounds of its results, with which memory
+/// is planned.
 static void setBounds(collective::WaitOp wait, const DynamicSizes &sizes) {
   SmallVector<int64_t> bounds;
   for (Value result : wait.getResults())
@@ -92,7 +93,7 @@ static void setBounds(collective::WaitOp wait, const DynamicSizes &sizes) {
     wait.getStart().setBounds(bounds);
 }
 
-/// Sizes are asked for after they have been found: in program order.
+/// In program order, so that the sizes of operands are known.
 LogicalResult DynamicSizes::findAll(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto cast = dyn_cast<arith::IndexCastOp>(op))
@@ -155,8 +156,8 @@ LogicalResult DynamicSizes::findAll(Block &block) {
   return success();
 }
 
-/// A side of a branch, before it yields: what the step keeps of the size
-/// `index` to be read behind the branch.
+/// The size `index`, computed on a side of a branch, as a tensor that the side
+/// can yield.
 static Value storeSize(OpBuilder &builder, Location loc, Value index) {
   if (std::optional<int64_t> constant = getConstantIntValue(index)) {
     auto type = RankedTensorType::get({}, builder.getI64Type());
@@ -168,9 +169,9 @@ static Value storeSize(OpBuilder &builder, Location loc, Value index) {
   return storeScalar(builder, loc, index);
 }
 
-/// The sides of a branch may give tensors of different sizes. Each pads its own
-/// to the most that either can be, for which memory is planned, and says how
-/// large it is; behind the branch, the result is sliced to that.
+/// The sides of a branch may yield tensors of different sizes. Each side pads
+/// its tensor to the larger of the two bounds, for which memory is planned, and
+/// yields its size, too; behind the branch, the result is sliced to that size.
 LogicalResult DynamicSizes::padResults(scf::IfOp branch) {
   Location loc = branch.getLoc();
   SmallVector<Type> types(branch.getResultTypes());
@@ -275,14 +276,14 @@ LogicalResult DynamicSizes::findSizes(OpResult tensor) {
       return op->emitError("no way to tell the size of dimension ")
              << d << " of " << type << ", the result of '" << op->getName()
              << "'";
-    // What is only a place for a result may get its bound from what is computed
-    // there.
+    // An empty tensor is only a destination, and may get its bound from the
+    // operation that writes to it.
     if (size.bound == 0 && !isa<tensor::EmptyOp>(op))
       return op->emitError("no bound for the size of dimension ")
              << d << " of " << type << ", the result of '" << op->getName()
              << "'; a slice of a tensor with a static shape has one";
     size.value = store(size.value);
-    // Whatever else is made in this size has its bound too.
+    // Other tensors with the same size value have the same bound.
     if (int64_t &known = bounds[size.value]; size.bound)
       known = known ? std::min(known, size.bound) : size.bound;
     sizes[tensor].push_back(size);
@@ -329,7 +330,7 @@ DynamicSize DynamicSizes::findSize(OpResult tensor, unsigned dimension) {
   if (auto wait = dyn_cast<collective::WaitOp>(op)) {
     collective::StartOp start = wait.getStart();
     unsigned number = tensor.getResultNumber();
-    // Where the operands are of another role, nothing else tells a bound.
+    // If another role has the operands, the bounds are only in the attribute.
     if (std::optional<ArrayRef<int64_t>> known = start.getResultBounds(number))
       return {start.getResultSizes(number)[dynamic], (*known)[dynamic]};
     DynamicSize size{start.getResultSizes(number)[dynamic],
@@ -355,12 +356,12 @@ DynamicSize DynamicSizes::findCastSize(tensor::CastOp cast,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(cast);
   int64_t size = source.getDimSize(dimension);
-  // The bound of what is empty is any: 0 says that it is not known.
+  // A size of 0 has the bound 1, as a bound of 0 means that it is not known.
   return {arith::ConstantIndexOp::create(builder, cast.getLoc(), size),
           std::max<int64_t>(size, 1)};
 }
 
-/// One of several dimensions that one becomes.
+/// The size of one of several dimensions into which one is expanded.
 DynamicSize DynamicSizes::findExpandedSize(tensor::ExpandShapeOp expand,
                                            unsigned dimension) {
   auto value = cast<Value>(expand.getMixedOutputShape()[dimension]);
@@ -375,7 +376,7 @@ DynamicSize DynamicSizes::findExpandedSize(tensor::ExpandShapeOp expand,
           known && bound ? std::min(known, bound) : std::max(known, bound)};
 }
 
-/// What several dimensions become.
+/// The size of the dimension into which several are collapsed: their product.
 DynamicSize DynamicSizes::findCollapsedSize(tensor::CollapseShapeOp collapse,
                                             unsigned dimension) {
   OpBuilder::InsertionGuard guard(builder);
@@ -403,8 +404,8 @@ DynamicSize DynamicSizes::findCollapsedSize(tensor::CollapseShapeOp collapse,
   return product;
 }
 
-/// A slice has at most the size of what it is taken from. So it tells a bound
-/// of the value that its size is given by.
+/// A slice is not larger than its source, which is a bound of the SSA value
+/// that is the size of the slice.
 DynamicSize DynamicSizes::findSliceSize(tensor::ExtractSliceOp slice,
                                         unsigned dimension) {
   llvm::SmallBitVector dropped = slice.getDroppedDims();
@@ -420,7 +421,8 @@ DynamicSize DynamicSizes::findSliceSize(tensor::ExtractSliceOp slice,
   return {value, known};
 }
 
-/// The least bound of the operands' dimensions that one loop runs along.
+/// The smallest bound of the operand dimensions that the same loop of `linalg`
+/// iterates over.
 int64_t DynamicSizes::boundByLoops(OpResult tensor, unsigned dimension) {
   auto op = dyn_cast<linalg::LinalgOp>(tensor.getOwner());
   if (!op)

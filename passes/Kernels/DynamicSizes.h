@@ -1,8 +1,8 @@
-//===- DynamicSizes.h - Sizes that are known only at run time ---*- C++ -*-===//
+//===- DynamicSizes.h - Values and bounds of dynamic sizes ------*- C++ -*-===//
 //
-// The memory planner gives every tensor a place before the program runs, so a
-// size that is known only then needs two things: a value of the step that says
-// what it is, and a bound that says how much memory it can ask for.
+// The memory planner allocates every tensor at compile time, so a dynamic size
+// needs two things: an SSA value of the step for the size at run time, and an
+// upper bound for the allocation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,27 +21,27 @@ namespace lockstep {
 /// One dynamic dimension of a tensor of a step.
 struct DynamicSize {
   /// Of type `index`: a constant, or an integer that the step loads from
-  /// memory, so that it can be put into a register.
+  /// memory into a register.
   mlir::Value value;
-  /// The most that it can be; 0 if that is not known.
+  /// An upper bound; 0 if none is known.
   int64_t bound = 0;
 };
 
 /// The sizes of all tensors of one step whose shapes are not static.
 class DynamicSizes {
 public:
-  /// Finds the sizes of all values of `step`. What is computed for the sake of
-  /// a size is stored and loaded again; `tensor.dim` gives way to the size
-  /// itself. Emits an error where a size or its bound cannot be told.
+  /// Finds the sizes of all values of `step`. A computed size is stored in
+  /// memory and loaded again; `tensor.dim` is replaced by the size itself.
+  /// Emits an error if a size or its bound is not known.
   static llvm::FailureOr<DynamicSizes> find(mlir::func::FuncOp step);
 
   /// The dynamic dimensions of `tensor`, in order; none for a static shape.
   llvm::ArrayRef<DynamicSize> of(mlir::Value tensor) const;
 
-  /// Says that `copy` has the shape of `tensor`.
+  /// Records that `copy` has the shape of `tensor`.
   void copy(mlir::Value tensor, mlir::Value copy);
 
-  /// Whether `value` is the size of a tensor, as it is put into a register.
+  /// Whether `value` is the size of a tensor, which is kept in a register.
   bool isSize(mlir::Value value) const { return sizeValues.contains(value); }
   /// Whether `op` is part of loading a size: it has to stay in the step.
   bool loadsSize(mlir::Operation *op) const { return sizeOps.contains(op); }
@@ -61,9 +61,9 @@ private:
   DynamicSize findCollapsedSize(mlir::tensor::CollapseShapeOp collapse,
                                 unsigned dimension);
   int64_t boundByLoops(mlir::OpResult tensor, unsigned dimension);
-  /// The size of a dynamic dimension; nothing if it has not been found.
+  /// The size of a dynamic dimension; a null value if it has not been found.
   DynamicSize sizeOf(mlir::Value tensor, unsigned dimension);
-  /// The most that any dimension can be; 0 if that is not known.
+  /// An upper bound of a static or dynamic dimension; 0 if none is known.
   int64_t boundOf(mlir::Value tensor, unsigned dimension);
   void replaceDim(mlir::tensor::DimOp dim);
   llvm::LogicalResult padResults(mlir::scf::IfOp branch);
@@ -72,9 +72,9 @@ private:
 
   mlir::OpBuilder builder;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<DynamicSize, 1>> sizes;
-  /// Arguments that are the sizes of batches.
+  /// Bounds of arguments that are the sizes of batches.
   llvm::DenseMap<mlir::Value, int64_t> argumentBounds;
-  /// Indices with which something of a known size was sliced.
+  /// Bounds of index values that are sizes of tensors.
   llvm::DenseMap<mlir::Value, int64_t> bounds;
   llvm::DenseMap<mlir::Value, mlir::Value> stored;
   llvm::DenseSet<mlir::Operation *> sizeOps;

@@ -1,4 +1,4 @@
-//===- FoldTransposes.cpp - Products in the order in which they are read --===//
+//===- FoldTransposes.cpp - Fold transposes into products -----------------===//
 
 #include "passes/Kernels/Fusion.h"
 
@@ -11,7 +11,7 @@ using namespace lockstep;
 using namespace mlir;
 
 /// The permutation by which all users read the result of `product`,
-/// element-wise; none if they differ, or read it as it is.
+/// element-wise; nullopt if they differ, or it is the identity.
 static std::optional<AffineMap> getCommonPermutation(linalg::LinalgOp product) {
   std::optional<AffineMap> common;
   for (OpOperand &use : product->getResult(0).getUses()) {
@@ -26,8 +26,9 @@ static std::optional<AffineMap> getCommonPermutation(linalg::LinalgOp product) {
   return common;
 }
 
-/// Makes `product` compute what its users read: its result's dimension i
-/// becomes the one that they look for along their loop i.
+/// Permutes the result of `product` so that its users read it with the identity
+/// map: dimension i of the result becomes the one that their loop i iterates
+/// over.
 static void transposeResult(IRRewriter &rewriter, linalg::GenericOp product,
                             linalg::FillOp fill, AffineMap permutation) {
   AffineMap inverse = inversePermutation(permutation);

@@ -42,14 +42,14 @@ public:
 
 private:
   //===--------------------------------------------------------------------===//
-  // What the step itself uses
+  // Operands of operations that stay in the step
   //===--------------------------------------------------------------------===//
 
-  /// Scalars that the step itself uses (conditions, bounds) go through memory:
-  /// the last computation becomes a kernel with a rank-0 result, which the step
-  /// reads. Fills that the step uses become kernels too.
+  /// Scalars that the step itself uses (conditions, bounds) are passed through
+  /// memory: the last computation becomes a kernel with a rank-0 result, which
+  /// the step reads. Fills that the step uses become kernels, too.
   void materializeStepOperands(Block &block) {
-    // A start and its wait name the same values: each is materialized once.
+    // A start and its wait have the same operands: each is materialized once.
     llvm::DenseMap<Value, Value> materialized;
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (classify(&op) != OpClass::Step)
@@ -63,15 +63,15 @@ private:
     }
   }
 
-  /// `value` as something that is in memory or that a kernel of `block` puts
-  /// there.
+  /// `value` as a value that is in memory, or that a kernel of `block` writes
+  /// to memory.
   Value materialize(Value value, Block &block) {
     Operation *producer = value.getDefiningOp();
     if (!producer || sizes.isSize(value) ||
         classify(producer) != OpClass::Glue ||
         matchPattern(producer, m_Constant()))
       return value;
-    // The kernels of an outer block have been formed.
+    // The kernels of an outer block have been formed already.
     if (producer->getBlock() == &block)
       builder.setInsertionPointAfter(producer);
     else
@@ -102,7 +102,7 @@ private:
     return tensor::ExtractOp::create(builder, loc, stored, ValueRange());
   }
 
-  /// A computation that copies `value`, as a kernel's anchor.
+  /// A copy of `value` by an operation that becomes a kernel.
   Value createCopy(Location loc, Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<Value> dynamic = llvm::map_to_vector(
@@ -164,7 +164,7 @@ private:
     return success();
   }
 
-  /// Whether a result of `op` is what a variable holds after the step.
+  /// Whether a result of `op` is the new value of a variable.
   bool givesVariable(Operation *op) {
     return llvm::any_of(op->getResults(), [&](Value result) {
       return static_cast<bool>(oldValues.find(result));
@@ -175,7 +175,8 @@ private:
   // Outlining
   //===--------------------------------------------------------------------===//
 
-  /// Collects what a kernel of `ops` reads from outside, looking through glue.
+  /// Collects the inputs of a kernel with the operations `inside` on which
+  /// `value` depends. Repeatable glue is traversed and collected in `glue`.
   void collectInputs(Value value,
                      const llvm::SmallPtrSetImpl<Operation *> &inside,
                      llvm::SetVector<Value> &inputs,
@@ -239,7 +240,7 @@ private:
                    "expected results that are tensors or numbers, found ")
                << output.getType();
 
-    // Tensors first, then registers: dynamic sizes, and what else is an index.
+    // Tensors first, then registers: dynamic sizes, and other indices.
     SmallVector<Value> arguments;
     for (Value input : inputs)
       if (isa<RankedTensorType>(input.getType()))
@@ -292,7 +293,7 @@ private:
     return success();
   }
 
-  /// Kernels leave numbers in memory, as tensors of rank 0.
+  /// Kernels return numbers in memory, as tensors of rank 0.
   static SmallVector<Type> getStoredTypes(ArrayRef<Value> outputs) {
     return llvm::map_to_vector(
         outputs, [](Value output) { return getStoredType(output.getType()); });
@@ -304,8 +305,8 @@ private:
                                 ArrayRef<Value> outputs) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(step);
-    // The first line of a kernel is the one that reports name: a loop's, since
-    // that is where a kernel may stay.
+    // Reports name the first location of a kernel. Loops come first, since a
+    // kernel may not terminate because of a loop.
     SmallVector<Location> locations;
     for (bool ofLoops : {true, false})
       for (Operation *op : ops)
@@ -351,7 +352,7 @@ private:
     builder.clone(*op, mapping);
   }
 
-  /// "step_12_matmul": the step, a number, and what the kernel mostly does.
+  /// "step_12_matmul": the step, a number, and the main operation.
   std::string nameOf(ArrayRef<Operation *> ops) {
     Operation *main = ops.back();
     for (Operation *op : ops)
@@ -368,7 +369,7 @@ private:
   }
 
 public:
-  /// Operations whose kernels have replaced them, users first.
+  /// Operations that kernels have replaced, users first.
   SmallVector<Operation *> erased;
 
 private:
@@ -402,7 +403,7 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
     }
   }
 
-  /// Glue was repeated in the kernels; what the step does not use itself goes.
+  /// Glue was cloned into the kernels; erases what the step does not use.
   void eraseDeadGlue(func::FuncOp step) {
     bool changed = true;
     while (changed) {

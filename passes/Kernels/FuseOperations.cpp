@@ -1,8 +1,8 @@
 //===- FuseOperations.cpp - Fuses element-wise operations -----------------===//
 //
-// Vertical fusion is upstream's (`linalg` element-wise fusion); this file
-// decides what may be fused. What comes behind it is in FoldTransposes.cpp and
-// FuseSideBySide.cpp.
+// Producer-consumer fusion is upstream's (`linalg` element-wise fusion); this
+// file decides which operations are fused. The transformations after it are in
+// FoldTransposes.cpp and FuseSideBySide.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,22 +52,22 @@ bool shouldFuse(OpOperand *operand) {
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!producer || !consumer)
     return false;
-  // A product keeps its operands in memory: its code reads each of them many
+  // Do not fuse into a product: it reads each element of its operands many
   // times.
   if (isProduct(consumer))
     return false;
-  // What is repeated grows the consumer: without a bound, values that are used
-  // twice at every level (the rounds of a random number generator) would grow
-  // it exponentially.
+  // Recomputation makes the consumer larger: without a bound, a chain of values
+  // that are each used twice (the rounds of a random number generator) would
+  // grow exponentially.
   constexpr size_t kMostAfterRepeating = 16;
   return producer->hasOneUse() ||
          (isCheapToRepeat(producer) &&
           consumer.getBody()->getOperations().size() <= kMostAfterRepeating);
 }
 
-/// Applies patterns until none matches. Terminators stay as they are: the one
-/// of a step has an operand for each variable, and whenever one of these is
-/// replaced, the driver would look at all of them again.
+/// Applies patterns to a fixed point, except to terminators: that of a step has
+/// an operand for each variable, and the driver would revisit all of their
+/// producers whenever one of them is replaced.
 LogicalResult applyPatterns(func::FuncOp function,
                             const FrozenRewritePatternSet &patterns) {
   SmallVector<Operation *> ops;
@@ -84,8 +84,8 @@ LogicalResult applyPatterns(func::FuncOp function,
 struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    // First of all: fused, an operation that updates its destination would
-    // update what it has written itself.
+    // First, because an operation that reads its destination would, after
+    // fusion, read elements that it has written itself.
     RewritePatternSet inputs(context);
     populateInitsAsInputsPatterns(inputs);
     if (failed(applyPatterns(getOperation(), std::move(inputs))))
@@ -104,12 +104,12 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     if (failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();
     foldTransposesIntoProducts(getOperation());
-    // What only transposed is a copy now.
+    // Operations that only transposed are copies now.
     if (failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();
     fuseEpilogues(getOperation());
     fuseSiblings(getOperation());
-    // What was read by both is read once.
+    // An input of both fused operations is now a duplicate operand.
     RewritePatternSet operands(context);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(operands);
     if (failed(applyPatterns(getOperation(), std::move(operands))))

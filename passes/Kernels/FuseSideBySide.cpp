@@ -1,5 +1,4 @@
-//===- FuseSideBySide.cpp - Fuses element-wise operations that read the same
-//===//
+//===- FuseSideBySide.cpp - Fuse siblings with common inputs --------------===//
 
 #include "passes/Kernels/Fusion.h"
 
@@ -65,8 +64,8 @@ static linalg::GenericOp fuseSideBySide(IRRewriter &rewriter,
   return fused;
 }
 
-/// Whether `first`, which comes before `second` in its block, may be computed
-/// where `second` stands.
+/// Whether `first`, which is before `second` in its block, may be moved to the
+/// position of `second`.
 static bool mayMoveTo(linalg::GenericOp first, linalg::GenericOp second) {
   for (Operation *user : first->getUsers()) {
     Operation *ancestor = first->getBlock()->findAncestorOpInBlock(*user);
@@ -76,9 +75,9 @@ static bool mayMoveTo(linalg::GenericOp first, linalg::GenericOp second) {
   return true;
 }
 
-/// Whether an operation gives all replicas the same. Together with one that
-/// does not, its results would no longer be known to be equal, nor computed
-/// once.
+/// Whether the results of an operation are uniform. Fused with one whose
+/// results are not, they would no longer be known to be uniform, nor be
+/// computed once per process.
 static bool isUniform(const UniformityAnalysis &uniformity, Operation *op) {
   return llvm::all_of(op->getResults(), [&](Value result) {
     return uniformity.isUniform(result);
@@ -93,7 +92,7 @@ void lockstep::fuseEpilogues(func::FuncOp function) {
   });
   IRRewriter rewriter(function.getContext());
   std::optional<UniformityAnalysis> uniformity;
-  // Of operations that the analysis does not know.
+  // Whether operations created after the analysis are uniform.
   llvm::DenseMap<Operation *, bool> fused;
   auto isUniformEpilogue = [&](linalg::GenericOp op) {
     if (!uniformity)
@@ -144,7 +143,7 @@ public:
         others.erase(j);
         if (!fitsBeside(candidates[j], candidates[i]))
           continue;
-        // What is in the way here is in the way of all that come later too.
+        // A user between them blocks fusion with all later candidates, too.
         if (!mayMoveTo(candidates[j].op, candidates[i].op)) {
           candidates[j].op = nullptr;
           continue;
@@ -165,8 +164,8 @@ private:
     bool isUniform;
   };
 
-  /// What siblings have in common: a tensor with an element for each iteration,
-  /// how it is read, and whether the results are uniform.
+  /// The key that siblings share: a tensor with an element for each iteration,
+  /// its indexing map, and whether the results are uniform.
   using Input = std::tuple<Value, AffineMap, unsigned>;
 
   static SmallVector<Input> getInputs(const Candidate &candidate) {
@@ -188,8 +187,7 @@ private:
       auto it = readers.find(input);
       if (it == readers.end())
         continue;
-      // Those that can be fused with no other any more need not be looked at
-      // again.
+      // Drop candidates that can no longer be fused with any other.
       llvm::erase_if(it->second, [&](size_t reader) {
         return !fitsBesideAny(candidates[reader]);
       });
@@ -197,9 +195,9 @@ private:
     }
   }
 
-  /// More than fit into registers would not gain anything.
+  /// With more operands than registers, fusion gains nothing.
   static constexpr unsigned kMostOperands = 12;
-  /// Below this many elements everything stays in the cache anyway.
+  /// With fewer elements, tensors stay in the cache anyway.
   static constexpr int64_t kFewestElements = 1 << 10;
 
   static bool isCandidate(linalg::GenericOp op) {
@@ -227,7 +225,7 @@ private:
   SmallVector<Candidate> candidates;
   /// The numbers of candidates that read an input, in ascending order.
   llvm::DenseMap<Input, SmallVector<size_t>> readers;
-  /// Of any candidate.
+  /// The smallest number of operands of any candidate.
   unsigned fewestOperands = kMostOperands;
 };
 

@@ -1,5 +1,4 @@
-//===- Fusion.h - What stage kernels fuses beside producers and consumers -*-
-// C++ -*-===//
+//===- Fusion.h - Fusion of products and siblings ---------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_KERNELS_FUSION_H
 #define LOCKSTEP_PASSES_KERNELS_FUSION_H
@@ -8,18 +7,18 @@
 
 namespace lockstep {
 
-/// Products whose result is only read transposed compute it transposed:
-/// gradients of weights come so out of reverse mode, and reading them against
-/// the order of memory costs more than the product itself.
+/// Makes products whose result is only read transposed compute it transposed.
+/// Reverse-mode differentiation creates such products for gradients of weights,
+/// and reading them with large strides costs more than the product itself.
 void foldTransposesIntoProducts(mlir::func::FuncOp function);
 
-/// Fuses the element-wise users of each product, if they depend on nothing that
-/// comes between them.
+/// Fuses the two element-wise users of a product with each other, if no
+/// operation between them uses the first.
 void fuseEpilogues(mlir::func::FuncOp function);
 
-/// Fuses element-wise operations of one shape that read the same values side by
-/// side: an optimizer's new moments and weights go over memory once. Uniform
-/// and varying results stay apart.
+/// Horizontal fusion: fuses element-wise operations of one shape that read the
+/// same values, so that an optimizer's new moments and weights are computed in
+/// one pass over memory. Uniform and varying results are not fused.
 void fuseSiblings(mlir::func::FuncOp function);
 
 } // namespace lockstep

@@ -38,8 +38,8 @@ bool lockstep::isStepControlFlow(Operation *op) {
     return false;
   WalkResult result = op->walk([](Operation *inner) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);
-    // A kernel has no room for what a side computes in a size that is known at
-    // run time only.
+    // A kernel cannot allocate memory for a tensor of dynamic size that a side
+    // of a branch computes.
     bool needsMemory = isa_and_nonnull<scf::IfOp>(inner->getParentOp()) &&
                        llvm::any_of(inner->getResultTypes(), [](Type type) {
                          auto tensor = dyn_cast<RankedTensorType>(type);
@@ -58,7 +58,7 @@ OpClass lockstep::classify(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>() || isOrdered(op) ||
       isStepControlFlow(op))
     return OpClass::Step;
-  // Of a tensor whose size is known at run time, memory has no other view.
+  // A tensor of dynamic shape cannot be reshaped as a view of its memory.
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) &&
       !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
     return OpClass::Compute;
@@ -66,7 +66,7 @@ OpClass lockstep::classify(Operation *op) {
       isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
           tensor::CastOp, tensor::DimOp>(op))
     return OpClass::Glue;
-  // A fill costs a kernel only where somebody wants to see it.
+  // A fill needs a kernel only if the step itself uses its result.
   if (isa<linalg::FillOp>(op))
     return OpClass::Glue;
   if (op->getNumRegions() == 0 && llvm::all_of(op->getResultTypes(), isScalar))
@@ -80,8 +80,8 @@ OpClass lockstep::classify(Operation *op) {
 
 namespace {
 
-/// The operations of one block that matter, numbered in program order, and what
-/// each depends on.
+/// The dependence graph of one block. Its nodes are compute and step operations
+/// and glue that stays in the step, numbered in program order.
 class Dependences {
 public:
   Dependences(Block &block, llvm::function_ref<bool(Operation *)> stays) {
@@ -117,8 +117,8 @@ public:
           found.insert(*lastCommunication);
         lastCommunication = i;
       }
-      // The terminator comes last, and the next batch when nobody needs the one
-      // before it.
+      // The terminator comes last. A batch is loaded after all operations
+      // before it, since it overwrites the previous batch.
       if (op->hasTrait<OpTrait::IsTerminator>() || loadsBatch(op))
         for (unsigned j = 0; j < i; ++j)
           found.insert(j);
@@ -159,8 +159,8 @@ private:
       if (!ancestor || ancestor == op)
         return false;
       if (ancestor != user) {
-        // Used inside a loop or branch of the step: there it is repeated like
-        // any glue, if it is one of a kernel.
+        // A use inside of a loop or branch of the step: if it is in a kernel,
+        // the glue is repeated there like any other.
         return classify(user) == OpClass::Step && isStepControlFlow(ancestor);
       }
       return classify(user) == OpClass::Step ||
@@ -168,8 +168,7 @@ private:
     });
   }
 
-  /// Adds the numbered operations of the block that `value` comes from, looking
-  /// through glue.
+  /// Adds the nodes on which `value` depends, through glue that is not a node.
   void collect(Value value, Block &block, llvm::SetVector<unsigned> &found,
                llvm::SmallPtrSetImpl<Operation *> &visited) {
     Operation *producer = value.getDefiningOp();
@@ -178,8 +177,8 @@ private:
       return;
     if (auto it = index.find(producer); it != index.end()) {
       found.insert(it->second);
-      // Glue that stays is also repeated in kernels, which then depend on what
-      // it is made of.
+      // Glue that stays is also repeated in kernels, which then depend on its
+      // operands.
       if (classify(producer) != OpClass::Glue)
         return;
     }
@@ -217,9 +216,9 @@ public:
   std::vector<std::vector<unsigned>> members;
 
 private:
-  /// Work, in scalar operations, below which an operation is better done
-  /// together with its neighbours by one worker: a launch of its own would cost
-  /// about as much.
+  /// Work, in scalar operations, up to which an operation is executed together
+  /// with its neighbours by one worker: a launch of its own would cost about as
+  /// much.
   static constexpr int64_t kSmallWork = 1 << 14;
   static constexpr int64_t kSmallGroupWork = 1 << 17;
 
@@ -270,15 +269,15 @@ private:
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
         elements += tensor.hasStaticShape() ? tensor.getNumElements() : 1 << 20;
-    // A loop's body is not looked into: it counts as large unless its result is
-    // tiny.
+    // The body of a loop is not inspected: it counts as large unless its result
+    // is tiny.
     return isa<linalg::LinalgOp>(op)
                ? elements
                : (op->getNumRegions() > 0 ? elements * 16 : elements);
   }
 
-  /// Whether no path leads from one of the groups through a third back into the
-  /// other.
+  /// Whether merging two groups creates no cycle: no path leads from one of
+  /// them through a third group to the other.
   bool mayMerge(unsigned a, unsigned b) {
     llvm::DenseSet<unsigned> visited;
     SmallVector<unsigned> worklist;
@@ -326,8 +325,8 @@ Grouping lockstep::groupOperations(Block &block, bool fuse,
   if (fuse)
     merger.run();
 
-  // Topological order of the groups; among those that are ready, the one that
-  // stood first and does not come late.
+  // Topological order of the groups; among those that are ready, the first in
+  // program order, but groups with operations that `comesLate` last.
   unsigned count = graph.ops.size();
   std::vector<llvm::SetVector<unsigned>> successors(count);
   std::vector<unsigned> pending(count, 0);

@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// What becomes of an operation of a step when kernels are formed.
+/// How an operation of a step is treated when kernels are formed.
 enum class OpClass {
   /// Repeated in every kernel that uses it: constants, reshapes, scalar
   /// arithmetic, fills.
@@ -25,11 +25,11 @@ enum class OpClass {
 
 OpClass classify(mlir::Operation *op);
 
-/// Loops and branches of the kinds that kernels and steps may hold.
+/// Loops and branches of the kinds that kernels and steps may contain.
 bool isControlFlow(mlir::Operation *op);
 
-/// Whether loops or branches `op` stay in the step: they hold collectives,
-/// products, or other things worth a kernel of their own.
+/// Whether `op` is a loop or branch that stays in the step, because it contains
+/// collectives, products or other operations that need a kernel of their own.
 bool isStepControlFlow(mlir::Operation *op);
 
 /// A partition of one block. Nodes are kernels (several compute operations) or
@@ -42,15 +42,16 @@ struct Grouping {
   std::vector<Node> nodes;
 };
 
-/// What the grouping has to know of a step.
+/// Properties of a step that the grouping depends on.
 struct GroupingHooks {
-  /// Which values are equal on all replicas; they are never in one kernel with
-  /// others.
+  /// Whether a value is equal on all replicas; such values and others are never
+  /// computed in one kernel.
   llvm::function_ref<bool(mlir::Value)> isUniform;
-  /// Which glue the step needs itself, beside what feeds its operations.
+  /// Whether glue has to stay in the step, even if it does not feed its
+  /// operations.
   llvm::function_ref<bool(mlir::Operation *)> stays;
-  /// What overwrites a variable in the end: it waits until others, who may read
-  /// the old value, have been.
+  /// Whether an operation computes the new value of a variable: it is scheduled
+  /// late, after other operations, which may read the old value.
   llvm::function_ref<bool(mlir::Operation *)> comesLate;
 };
 

@@ -1,4 +1,4 @@
-//===- InitsAsInputs.cpp - What results are computed from -----------------===//
+//===- InitsAsInputs.cpp - Convert destinations to inputs -----------------===//
 
 #include "passes/Kernels/InitsAsInputs.h"
 
@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace {
 
-/// An element-wise operation reads its destination as one more input, so that
-/// the result may be written elsewhere.
+/// Makes the destination of an element-wise operation an additional input, so
+/// that the result may be written elsewhere.
 struct InitToInput : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 

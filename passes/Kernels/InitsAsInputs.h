@@ -1,4 +1,4 @@
-//===- InitsAsInputs.h - What results are computed from ---------*- C++ -*-===//
+//===- InitsAsInputs.h - Convert destinations to inputs ---------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_KERNELS_INITSASINPUTS_H
 #define LOCKSTEP_PASSES_KERNELS_INITSASINPUTS_H
@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// Element-wise generics read what their destinations hold as inputs, and write
-/// to empty tensors: so they may be fused with others, computed several times,
-/// and their results may be written elsewhere.
+/// Makes element-wise generics read their destinations as inputs, and write to
+/// empty tensors, so that they may be fused or recomputed, and their results
+/// may be written elsewhere.
 void populateInitsAsInputsPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace lockstep

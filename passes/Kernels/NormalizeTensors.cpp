@@ -23,7 +23,7 @@ bool isWithoutElements(Type type) {
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
 }
 
-/// Whether all that `op` does is to make tensors without elements.
+/// Whether `op` only computes tensors without elements.
 bool computesNothing(Operation *op) {
   return op->getNumResults() > 0 &&
          llvm::all_of(op->getResultTypes(), isWithoutElements) &&
@@ -31,8 +31,8 @@ bool computesNothing(Operation *op) {
          !op->hasTrait<OpTrait::IsTerminator>();
 }
 
-/// Whether `op` is executed for no element at all, as a reduction of nothing,
-/// which leaves what it begins with.
+/// Whether a loop of `op` has no iterations, as in a reduction of no elements,
+/// whose result is its initial value.
 bool hasNoIterations(linalg::LinalgOp op) {
   return op.hasPureTensorSemantics() &&
          llvm::is_contained(op.getStaticLoopRanges(), 0);
@@ -49,8 +49,8 @@ void replaceByEmpty(OpBuilder &builder, Operation *op) {
 }
 
 /// Whether a result of `op` may keep elements of its destination that `op` does
-/// not come to, such as those beside a diagonal. Bufferization and fusion take
-/// all of a destination that is not read to be overwritten.
+/// not write, such as those off a diagonal. Bufferization and fusion assume
+/// that a destination which is not read is overwritten completely.
 bool keepsElements(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics())
     return false;
@@ -61,7 +61,8 @@ bool keepsElements(linalg::LinalgOp op) {
     AffineMap map = op.getMatchingIndexingMap(&init);
     if (!map.isProjectedPermutation())
       return !isOneElement;
-    // A loop that the destination does not have may have no iterations.
+    // A dynamic loop over a dimension that the destination does not have may
+    // have no iterations, and then nothing is written.
     for (auto [loop, range] : llvm::enumerate(ranges))
       if (ShapedType::isDynamic(range) && !map.isFunctionOfDim(loop) &&
           !op.payloadUsesValueFromOperand(&init))
@@ -70,7 +71,7 @@ bool keepsElements(linalg::LinalgOp op) {
   });
 }
 
-/// Makes loops that insert one element after the other.
+/// Tiles `op` into loops that insert one element at a time.
 LogicalResult insertByElement(RewriterBase &rewriter, linalg::LinalgOp op) {
   scf::SCFTilingOptions options;
   options.setTileSizes(
@@ -86,9 +87,9 @@ LogicalResult insertByElement(RewriterBase &rewriter, linalg::LinalgOp op) {
   return success();
 }
 
-/// The stride of a dimension of size one means nothing. Where it is not one, a
-/// view that drops the dimension takes two operations on memory, with a stride
-/// of one it takes one.
+/// Sets the stride of dimensions of size one, which has no effect, to one. With
+/// another stride, a view that drops the dimension would need two operations on
+/// memory instead of one.
 template <typename SliceOp> void normalizeStrides(SliceOp op) {
   SmallVector<int64_t> strides(op.getStaticStrides());
   for (auto [stride, size] : llvm::zip_equal(strides, op.getStaticSizes()))
@@ -102,7 +103,7 @@ struct NormalizeTensors : impl::NormalizeTensorsPassBase<NormalizeTensors> {
     IRRewriter builder(&getContext());
     SmallVector<Operation *> empty;
     SmallVector<linalg::LinalgOp> partial;
-    // Outer operations first: what is in them goes with them.
+    // Outer operations first: nested ones are erased with them.
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (computesNothing(op)) {
         empty.push_back(op);

@@ -4,11 +4,11 @@
 include "mlir/Pass/PassBase.td"
 
 def CheckElementTypesPass : Pass<"check-element-types", "::mlir::func::FuncOp"> {
-  let summary = "refuses element types that there are no kernels for";
+  let summary = "refuses element types that kernels do not support";
   let description = [{
-    Elements in memory take whole bytes, and the artifact, the collectives and the data have names for them: i1, i8, i16, i32, i64, f16,
-    bf16, f32 and f64. A tensor of anything else, such as `i4`, `f8E4M3FN` or `complex<f32>`, is an error at the operation that makes it.
-    Changes nothing.
+    Elements in memory occupy whole bytes, and have a type that the artifact, the collectives and the data can name: i1, i8, i16, i32, i64,
+    f16, bf16, f32 and f64. A tensor of another type, such as `i4`, `f8E4M3FN` or `complex<f32>`, is an error at the operation that creates it.
+    The pass does not change the program.
 
     ```mlir
     // error: there are no kernels for elements of type 'i4': expected i1, i8, i16, i32, i64, f16, bf16, f32 or f64
@@ -18,12 +18,12 @@ def CheckElementTypesPass : Pass<"check-element-types", "::mlir::func::FuncOp"> 
 }
 
 def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
-  let summary = "drops what computes no elements, and brings rare forms into those that later passes know";
+  let summary = "removes operations that compute no elements, and converts rare forms to those that later passes support";
   let description = [{
-    A tensor without elements is empty, whatever it was computed from. A reduction over no elements gives what it begins with. The stride of a
-    slice in a dimension of size one becomes one. An operation that does not come to all elements of its result, such as one that writes a
-    diagonal, becomes loops that insert one element after the other: later passes, also upstream's, take a destination that is not read to
-    be overwritten as a whole.
+    A tensor without elements becomes `tensor.empty`. A reduction over no elements is replaced by its initial value. The stride of a
+    slice in a dimension of size one becomes one. An operation that does not write all elements of its result, such as one that writes a
+    diagonal, becomes loops that insert one element at a time: later passes, also upstream's, assume that a destination which is not read is
+    overwritten completely.
 
     ```mlir
     // before
@@ -41,8 +41,8 @@ def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
 def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let summary = "fuses element-wise operations with each other and folds broadcasts and transposes";
   let description = [{
-    What is computed element by element is computed where it is read, unless that would repeat more work than it saves memory. Broadcasts
-    and transposes become the maps by which operations index what they read.
+    An element-wise operation is fused into its users, unless recomputing it would cost more than storing its result. Broadcasts
+    and transposes are folded into the indexing maps of their users.
 
     ```mlir
     // before
@@ -61,12 +61,12 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
 }
 
 def SplitUniformResultsPass : Pass<"split-uniform-results", "::mlir::ModuleOp"> {
-  let summary = "divides loops and branches into those that make uniform values and those that make varying ones";
+  let summary = "splits loops and branches into those that compute uniform values and those that compute varying ones";
   let description = [{
-    A loop or branch that becomes a kernel is one operation, of which nothing is known but what goes in: if a replica's own values do,
-    all of its results count as varying, also those that do not depend on them. So it is divided: what is uniform stays provably so, and
-    is computed once. What both parts need, such as the number of iterations, they compute each for itself. Results that nobody uses
-    are removed, with what is carried and computed for these alone.
+    A loop or branch that becomes a kernel is a single operation to the analysis of uniformity: if one of its operands is varying,
+    all of its results count as varying, also those that do not depend on it. So it is split: uniform results remain provably uniform, and
+    are computed once per process. Both parts compute the values that both need, such as the trip count. Dead results are removed, with
+    values that are carried and computed only for these.
 
     ```mlir
     // before: %scale and %bad are equal on all replicas, %gradient is not
@@ -83,10 +83,10 @@ def SplitUniformResultsPass : Pass<"split-uniform-results", "::mlir::ModuleOp"> 
 }
 
 def CarryTensorsPass : Pass<"carry-tensors", "::mlir::func::FuncOp"> {
-  let summary = "makes tensors of the scalars that loops and branches of a step carry, and indices of their counters";
+  let summary = "converts scalars that loops and branches of a step carry to tensors, and loop counters to indices";
   let description = [{
-    Loops and branches that stay in the step, because they hold collectives or products, carry memory. They count in registers: a
-    counter of another integer type becomes an index, from which that type is made where it is used.
+    Loops and branches that stay in the step, because they contain collectives or products, carry tensors in memory. Their counters are
+    registers: a counter of another integer type becomes an index, which is converted to that type in the body.
 
     ```mlir
     // before

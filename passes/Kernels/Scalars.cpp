@@ -1,4 +1,4 @@
-//===- Scalars.cpp - Numbers that are kept in memory ----------------------===//
+//===- Scalars.cpp - Scalars stored in tensors of rank 0 ------------------===//
 
 #include "passes/Kernels/Scalars.h"
 

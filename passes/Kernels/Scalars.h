@@ -1,4 +1,4 @@
-//===- Scalars.h - Numbers that are kept in memory --------------*- C++ -*-===//
+//===- Scalars.h - Scalars stored in tensors of rank 0 ----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_KERNELS_SCALARS_H
 #define LOCKSTEP_PASSES_KERNELS_SCALARS_H
@@ -7,15 +7,15 @@
 
 namespace lockstep {
 
-/// The tensor that takes the place of a scalar; the type itself for a tensor.
-/// Memory holds no `index`.
+/// The tensor type of rank 0 in which a scalar is stored, an `index` as i64;
+/// the type itself for a tensor.
 mlir::Type getStoredType(mlir::Type type);
 
-/// `value` as that tensor.
+/// `value` as a tensor of its stored type.
 mlir::Value storeScalar(mlir::OpBuilder &builder, mlir::Location location,
                         mlir::Value value);
 
-/// What `stored` holds, as a value of `type`.
+/// The value stored in `stored`, converted to `type`.
 mlir::Value loadScalar(mlir::OpBuilder &builder, mlir::Location location,
                        mlir::Value stored, mlir::Type type);
 

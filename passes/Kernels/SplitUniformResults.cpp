@@ -1,4 +1,4 @@
-//===- SplitUniformResults.cpp - Uniform results get loops of their own ---===//
+//===- SplitUniformResults.cpp - Split uniform from varying results -------===//
 
 #include "passes/Analysis/InlinedSteps.h"
 #include "passes/Analysis/Uniformity.h"
@@ -29,7 +29,7 @@ SmallVector<Operation *> findMixed(ModuleOp module,
       if (llvm::any_of(op->getResults(), isUniform) &&
           !llvm::all_of(op->getResults(), isUniform))
         mixed.push_back(op);
-      // What is inside becomes a part of that kernel.
+      // Nested loops and branches become part of the same kernel.
       return WalkResult::skip();
     });
   return mixed;
@@ -40,8 +40,8 @@ struct SplitUniformResults
   void runOnOperation() override {
     if (failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
-    // What nobody uses may vary, and would let all results vary of the kernel
-    // that computes it.
+    // A dead result that is varying would make all results of its kernel
+    // varying.
     eraseDeadResults(getOperation());
     UniformityAnalysis uniformity(getOperation());
     SmallVector<Operation *> mixed = findMixed(getOperation(), uniformity);
@@ -54,7 +54,7 @@ struct SplitUniformResults
         if (uniformity.isUniform(result))
           result.replaceAllUsesWith(copy);
     }
-    // Each of the two keeps only what its own results are made of.
+    // Each copy keeps only the computations of its own results.
     eraseDeadResults(getOperation());
   }
 };

@@ -1,4 +1,4 @@
-//===- Structure.cpp - What kernels are made of ---------------------------===//
+//===- Structure.cpp - Classes of linalg operations -----------------------===//
 
 #include "passes/Kernels/Structure.h"
 
@@ -25,8 +25,8 @@ bool lockstep::isEpilogueOf(linalg::GenericOp consumer,
     if (isInit && operand.get() == product->getResult(0))
       return false;
   }
-  // The code of a product with an epilogue keeps a tile of sums, whose size is
-  // static.
+  // The code of a product with an epilogue keeps the sums of a tile, whose size
+  // must be static.
   auto type = cast<RankedTensorType>(product->getResultTypes().front());
   return type.hasStaticShape() &&
          type.getShape() ==

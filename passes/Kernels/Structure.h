@@ -1,4 +1,4 @@
-//===- Structure.h - What kernels are made of -------------------*- C++ -*-===//
+//===- Structure.h - Classes of linalg operations ---------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_KERNELS_STRUCTURE_H
 #define LOCKSTEP_PASSES_KERNELS_STRUCTURE_H

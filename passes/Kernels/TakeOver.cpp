@@ -1,4 +1,4 @@
-//===- TakeOver.cpp - Results in the memory of arguments ------------------===//
+//===- TakeOver.cpp - In-place results of kernels -------------------------===//
 
 #include "passes/Kernels/TakeOver.h"
 
@@ -33,8 +33,8 @@ Value OldValues::find(Value value) {
   return {};
 }
 
-/// Whether computing `result` only overwrites elements of `argument` that
-/// nobody reads any more.
+/// Whether computing `result` in the memory of `argument` only overwrites
+/// elements that are not read afterwards.
 static bool mayTakeOver(Value result, BlockArgument argument) {
   if (!argument.hasOneUse() || argument.getType() != result.getType())
     return false;

@@ -1,4 +1,4 @@
-//===- TakeOver.h - Results in the memory of arguments ----------*- C++ -*-===//
+//===- TakeOver.h - In-place results of kernels -----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_KERNELS_TAKEOVER_H
 #define LOCKSTEP_PASSES_KERNELS_TAKEOVER_H
@@ -10,27 +10,27 @@
 
 namespace lockstep {
 
-/// What the variables of a step hold before it.
+/// The values of variables before a step.
 class OldValues {
 public:
   explicit OldValues(mlir::func::FuncOp step);
 
-  /// What the variable holds before the step that holds `value` after it; null
-  /// if `value` is not one's new value.
+  /// The old value of the variable whose new value is `value`; null if there is
+  /// no such variable.
   mlir::Value find(mlir::Value value);
 
 private:
   mlir::func::FuncOp step;
-  /// By the names of the variables.
+  /// Arguments of the step, by the names of the variables.
   llvm::StringMap<mlir::BlockArgument> arguments;
 };
 
-/// Says which results of `kernel`, which computes `outputs` of a step from
-/// `arguments`, take over the memory of which arguments. A result may take over
-/// that of an argument that only one element-wise operation reads, at the
-/// positions at which it writes: first of all a variable's new value that of
-/// the old one. Code generation withdraws that where other operations of the
-/// kernel write to the result before.
+/// Annotates which results of `kernel`, which computes `outputs` of a step from
+/// `arguments`, may be computed in place, in the memory of an argument. That is
+/// possible if only one element-wise operation reads the argument, at the
+/// positions that it writes, or one loop carries it. The old value of a
+/// variable is preferred for its new value. Code generation revokes the
+/// annotation if other operations of the kernel write to the result before.
 void takeOverArguments(device::KernelOp kernel, OldValues &oldValues,
                        llvm::ArrayRef<mlir::Value> arguments,
                        llvm::ArrayRef<mlir::Value> outputs);
