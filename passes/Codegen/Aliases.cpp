@@ -1,4 +1,4 @@
-//===- Aliases.cpp - Which buffers of a kernel may be the same ------------===//
+//===- Aliases.cpp - Alias analysis of the buffers of a kernel ------------===//
 
 #include "passes/Codegen/Aliases.h"
 
@@ -21,8 +21,8 @@ Aliases::Aliases(func::FuncOp function) {
           function.getArgument(argument);
 }
 
-/// Whether `buffer` is memory of its own, not one of several buffers that a
-/// select, a branch, or a loop hands on.
+/// Whether `buffer` is a single known buffer, not the result of a select,
+/// branch or loop, which may be one of several.
 static bool isOneBuffer(Value buffer) {
   if (auto argument = dyn_cast<BlockArgument>(buffer))
     return isa<func::FuncOp>(argument.getOwner()->getParentOp());

@@ -1,4 +1,4 @@
-//===- Aliases.h - Which buffers of a kernel may be the same ----*- C++ -*-===//
+//===- Aliases.h - Alias analysis of the buffers of a kernel ----*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_ALIASES_H
 #define LOCKSTEP_PASSES_CODEGEN_ALIASES_H
@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// Buffers of a kernel are apart, except for a result that may take over an
-/// argument's memory.
+/// Alias analysis: the buffers of a kernel are disjoint, except for a result
+/// that may be computed in place in an argument's memory.
 class Aliases {
 public:
   explicit Aliases(mlir::func::FuncOp function);
@@ -21,8 +21,8 @@ public:
   bool isWholeBuffer(mlir::Value view) const;
 
 private:
-  /// The buffer of a view; for a result in place, the argument. Null for what
-  /// is only chosen at run time, by a branch or a loop.
+  /// The buffer of a view; for a result in place, the argument. Null if the
+  /// buffer is selected at run time, by a select, branch or loop.
   mlir::Value getRoot(mlir::Value view) const;
 
   llvm::DenseMap<mlir::Value, mlir::Value> inPlace;

@@ -8,12 +8,12 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Angles from here on are reduced with all bits of 2/pi that they need,
-/// smaller ones with pi/2 in three parts.
+/// Angles of at least this size are reduced with as many bits of 2/pi as they
+/// need, smaller ones with pi/2 in three parts.
 static constexpr double kLargeAngle = 1e9;
 
-/// The bits of 2/pi after the point, behind a word of zeros: any 192 bits that
-/// the reduction of an angle needs begin in the first 17 words.
+/// The fractional bits of 2/pi, after a word of zeros. The 192 bits that the
+/// reduction of an angle needs begin in one of the first 17 words.
 static constexpr uint64_t kTwoOverPi[] = {
     0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0,
     0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
@@ -23,9 +23,9 @@ static constexpr uint64_t kTwoOverPi[] = {
     0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea,
     0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
 
-/// The method of Payne and Hanek: of 2/pi, only those bits count whose product
-/// with `x` is between multiples of four quarters and what is too small to be
-/// seen. For |x| of at least 2^29; finite.
+/// The method of Payne and Hanek: only those bits of 2/pi are multiplied by `x`
+/// whose products are neither multiples of four quarters nor too small to
+/// affect the result. For finite `x`, |x| of at least 2^29.
 Doubles::Angle Doubles::reduceLarge(Value x) {
   Value pattern = bits(x), biased = arith::AndIOp::create(
                                b, loc, shiftRight(pattern, 52), integer(0x7ff));
@@ -33,14 +33,14 @@ Doubles::Angle Doubles::reduceLarge(Value x) {
       orOf(arith::AndIOp::create(b, loc, pattern, integer(0xfffffffffffff)),
            integer(int64_t(1) << 52));
   // |x| is mantissa * 2^(biased - 1075). The bit with the weight of two
-  // quarters stands at `position` of the table.
+  // quarters is at `position` of the table.
   Value position =
       arith::SubIOp::create(b, loc, biased, integer(1075 + 2 - 64));
   Value word = shiftRight(position, 6),
         shift = arith::AndIOp::create(b, loc, position, integer(63));
 
-  // Words `word` to `word` + 3: by each bit of their number, the upper or the
-  // lower of what is left is chosen.
+  // Words `word` to `word` + 3, by binary search: each bit of `word` selects
+  // the upper or the lower half of the remaining words.
   SmallVector<Value> words;
   for (uint64_t constant : kTwoOverPi)
     words.push_back(integer(static_cast<int64_t>(constant)));
@@ -59,8 +59,8 @@ Doubles::Angle Doubles::reduceLarge(Value x) {
     words[i] = orOf(arith::ShLIOp::create(b, loc, words[i], shift), carried);
   }
 
-  // Their product with the mantissa; what exceeds the first word are multiples
-  // of four quarters.
+  // Their product with the mantissa; the overflow of the first word is a
+  // multiple of four quarters.
   auto last = arith::MulUIExtendedOp::create(b, loc, words[2], mantissa);
   auto middle = arith::MulUIExtendedOp::create(b, loc, words[1], mantissa);
   auto sum =
@@ -73,8 +73,8 @@ Doubles::Angle Doubles::reduceLarge(Value x) {
       b, loc, arith::MulIOp::create(b, loc, words[0], mantissa), carry);
   Value second = sum.getSum();
 
-  // The first two bits are quarters, the others the rest: taken as signed, it
-  // is between -1/2 and 1/2, and 1 is one quarter more.
+  // The first two bits are quarters, the others the rest: as a signed number
+  // it is between -1/2 and 1/2, and its top bit adds one to the quarters.
   auto withoutQuarters = [&](Value high, Value low) {
     return orOf(arith::ShLIOp::create(b, loc, high, integer(2)),
                 shiftRight(low, 62));
@@ -84,7 +84,7 @@ Doubles::Angle Doubles::reduceLarge(Value x) {
   Value quarter = arith::AddIOp::create(b, loc, shiftRight(first, 62),
                                         shiftRight(rest, 63));
   auto lowHalf = [&](Value x) {
-    // 2^52 and the half, as the bits of a number.
+    // The bits of the number 2^52 + half.
     Value half = arith::AndIOp::create(b, loc, x, integer(0xffffffff));
     return sub(fromBits(orOf(half, integer(0x4330000000000000))),
                number(4503599627370496.0));
@@ -99,7 +99,7 @@ Doubles::Angle Doubles::reduceLarge(Value x) {
                   mul(quarters.low, number(1.5707963267948966)));
   Value r = fma(quarters.high, number(1.5707963267948966), low);
 
-  // Of a negative angle, both are negative.
+  // For a negative angle, both are negated.
   Value isNegative = isLess(x, 0);
   return {select(isNegative, arith::NegFOp::create(b, loc, r), r),
           select(isNegative, arith::SubIOp::create(b, loc, integer(0), quarter),
@@ -119,8 +119,8 @@ Doubles::Angle Doubles::reduceAngle(Value x) {
   Value isLarge =
       compare(arith::CmpFPredicate::UGE, abs(x), number(kLargeAngle));
   Angle small = reduceSmall(select(isLarge, number(0), x));
-  // Large angles are rare and cost much: where there is none, a branch goes
-  // past them.
+  // Large angles are rare and expensive: a branch skips their reduction if
+  // there are none.
   Value isAnyLarge = isLarge;
   if (auto vector = dyn_cast<VectorType>(like)) {
     auto flat = VectorType::get(vector.getNumElements(), b.getI1Type());

@@ -1,4 +1,4 @@
-//===- BFloatsAsBits.cpp - Values of bf16 are moved as integers -----------===//
+//===- BFloatsAsBits.cpp - Represent bf16 as integers ---------------------===//
 
 #include "passes/Passes.h"
 
@@ -44,8 +44,8 @@ struct BFloatsAsBits : impl::BFloatsAsBitsPassBase<BFloatsAsBits> {
           if (auto constant = dyn_cast<LLVM::ConstantOp>(op))
             constant.setValueAttr(toBits(constant.getValue(), bits));
         }
-      // Memory of such values, too: LLVM keeps small buffers in registers, as
-      // what they are declared to hold.
+      // Also the element types of memory: LLVM promotes small buffers to
+      // registers of their element type.
       if (auto memory = dyn_cast<LLVM::AllocaOp>(op))
         if (Type bits = toBits(memory.getElemType()))
           memory.setElemType(bits);

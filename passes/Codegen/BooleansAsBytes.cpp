@@ -1,4 +1,4 @@
-//===- BooleansAsBytes.cpp - How i1 lies in memory ------------------------===//
+//===- BooleansAsBytes.cpp - Store i1 as bytes ----------------------------===//
 
 #include "passes/Codegen/BooleansAsBytes.h"
 
@@ -29,8 +29,8 @@ static Value toBoolean(OpBuilder &builder, Location loc, Value value) {
                                zero);
 }
 
-/// Converts the arguments and the results of the body; operands that are
-/// scalars stay as they are.
+/// Converts the arguments and the results of the body; scalar operands are not
+/// changed.
 static void convertBody(linalg::GenericOp op) {
   Block *body = op.getBlock();
   OpBuilder builder = OpBuilder::atBlockBegin(body);

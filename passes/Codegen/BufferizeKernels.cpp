@@ -1,4 +1,4 @@
-//===- BufferizeKernels.cpp - Kernels on memory ---------------------------===//
+//===- BufferizeKernels.cpp - Convert kernels from tensors to memory ------===//
 
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Canonicalization.h"
@@ -36,14 +36,15 @@ static MemRefType getMemoryType(Type type) {
   return MemRefType::get(tensor.getShape(), tensor.getElementType());
 }
 
-/// A result of the kernel: the tensor that is yielded, its memory, and that
-/// memory as a tensor.
+/// A result of the kernel: the yielded tensor, its memory, and that memory as a
+/// tensor.
 struct Destination {
   Value value, memory, tensor;
 };
 
-/// Reshapes at the end of what computes `value` are undone on the memory, where
-/// they cost nothing, so that what is before them is computed in place.
+/// Applies the inverse of reshapes at the end of the computation of a result to
+/// its memory, where they cost nothing, so that their operand is computed in
+/// place.
 static void undoReshapes(OpBuilder &builder, Location loc,
                          Destination &destination) {
   while (Operation *op = destination.value.getDefiningOp()) {
@@ -79,7 +80,7 @@ static void copyIfApart(OpBuilder &builder, Location loc, Value source,
   });
 }
 
-/// Makes the function of `kernel`, still on tensors inside.
+/// Creates the function of `kernel`, whose body is still on tensors.
 static func::FuncOp createFunction(device::KernelOp kernel,
                                    ArrayRef<ResultPlace> places) {
   OpBuilder builder(kernel);
@@ -128,9 +129,9 @@ static func::FuncOp createFunction(device::KernelOp kernel,
     mapping.map(argument, entry->getArgument(numBuffers + i));
   for (Operation &op : body.without_terminator())
     builder.clone(op, mapping);
-  // All writes to results go through tensors: of these alone does the analysis
-  // know which values are still needed, so that nothing is computed in the
-  // memory of a result that another value is stored to later.
+  // Write all results through tensors: only for these does the bufferization
+  // analysis find conflicts, so that a value which is still needed is not
+  // computed in the memory of a result that another value is stored to.
   SmallVector<Destination> destinations;
   for (auto [r, operand] :
        llvm::enumerate(body.getTerminator()->getOperands())) {
@@ -160,8 +161,8 @@ static func::FuncOp createFunction(device::KernelOp kernel,
   return function;
 }
 
-/// Whether `op` makes a tensor out of nothing but scalars: it costs no more to
-/// do so again than to copy what it has made.
+/// Whether `op` makes a tensor from scalars only: recomputing it costs no more
+/// than a copy.
 static bool isFill(Operation *op) {
   if (isa<tensor::EmptyOp>(op))
     return true;
@@ -174,15 +175,14 @@ static bool isFill(Operation *op) {
          linalgOp.getBlock()->getOperations().size() == 1;
 }
 
-/// Each operation that writes to a filled or empty tensor gets one of its own:
-/// shared, it would be in the place of one of the results, and copied for the
+/// Clones filled or empty tensors for each operation that writes to them: a
+/// shared one would be allocated in place of one result, and copied for the
 /// others.
 static void separateInits(func::FuncOp function) {
   SmallVector<DestinationStyleOpInterface> ops;
   function.walk<WalkOrder::PreOrder>(
       [&](DestinationStyleOpInterface op) { ops.push_back(op); });
-  // Users first: a fill that has been repeated is filled into a tensor of its
-  // own.
+  // Users first, so that a cloned fill gets an empty tensor of its own, too.
   for (DestinationStyleOpInterface op : llvm::reverse(ops))
     for (OpOperand &init : op.getDpsInitsMutable()) {
       Operation *source = init.get().getDefiningOp();
@@ -235,10 +235,10 @@ static func::FuncOp tryOnMemory(device::KernelOp kernel,
   return {};
 }
 
-/// The function of `kernel` on memory: as much in place as can be. Where loops
-/// carry tensors that are still needed, that fails, and where an argument is
-/// read after the result has taken over its memory; copies, and results of
-/// their own, always work.
+/// The function of `kernel` on memory, in place as far as possible. That fails
+/// if loops carry tensors that are still needed, or if an argument is read
+/// after a result has been written to its memory. Copies, and results in
+/// separate memory, always work.
 static FailureOr<func::FuncOp>
 createOnMemory(device::KernelOp kernel, MutableArrayRef<ResultPlace> places) {
   {
@@ -261,7 +261,7 @@ createOnMemory(device::KernelOp kernel, MutableArrayRef<ResultPlace> places) {
   return function;
 }
 
-/// A view of no elements: where it begins does not matter.
+/// A view without elements, whose offset does not matter.
 static Value createEmptyView(OpBuilder &builder, memref::SubViewOp view) {
   auto [strides, offset] = view.getType().getStridesAndOffset();
   auto orZero = [](int64_t number) {
@@ -272,10 +272,10 @@ static Value createEmptyView(OpBuilder &builder, memref::SubViewOp view) {
       view.getType().getShape(), llvm::map_to_vector(strides, orZero));
 }
 
-/// Divides a view that steps over elements and drops dimensions of size one
-/// into two operations. MLIR finds the dimensions that a view drops by
-/// comparing its strides with those of its source, where strides of its own
-/// leave nothing to compare.
+/// Splits a view with non-unit strides that drops dimensions of size one into
+/// two operations. MLIR finds the dropped dimensions by comparing the strides
+/// of the view with those of its source, which fails if the view multiplies
+/// them.
 static Value separateDroppedDimensions(OpBuilder &builder,
                                        memref::SubViewOp view) {
   if (view.getType().hasStaticShape() && view.getType().getNumElements() == 0)
@@ -288,7 +288,7 @@ static Value separateDroppedDimensions(OpBuilder &builder,
   assert(groups && "a view drops nothing but dimensions of size one");
   Value result =
       memref::CollapseShapeOp::create(builder, view.getLoc(), whole, *groups);
-  // Its layout may say more than that of the view.
+  // Its layout may be more static than that of the view.
   if (result.getType() != view.getType())
     result =
         memref::CastOp::create(builder, view.getLoc(), view.getType(), result);
@@ -329,7 +329,7 @@ static LogicalResult simplify(func::FuncOp function) {
   });
   for (linalg::CopyOp copy : copies)
     copy.erase();
-  // Of linalg, loops are made of what has a body and maps.
+  // Loops are generated only from linalg operations with a body and maps.
   WalkResult known = function.walk([&](Operation *op) {
     bool hasNoCode =
         isa_and_nonnull<linalg::LinalgDialect>(op->getDialect()) &&
@@ -353,7 +353,7 @@ static LogicalResult simplify(func::FuncOp function) {
   return success();
 }
 
-/// What has no bufferization has no code.
+/// Refuses operations on tensors that cannot be bufferized.
 static LogicalResult checkOperations(device::KernelOp kernel) {
   auto isTensor = llvm::IsaPred<TensorType>;
   WalkResult result = kernel.getBody().walk([&](Operation *op) {

@@ -1,4 +1,4 @@
-//===- CarriedTensors.cpp - Loops keep their tensors in place -------------===//
+//===- CarriedTensors.cpp - Keep loop-carried tensors in place ------------===//
 
 #include "passes/Codegen/CarriedTensors.h"
 
@@ -20,8 +20,8 @@ static bool isAligned(scf::WhileOp loop) {
   OperandRange forwarded = loop.getConditionOp().getArgs();
   if (forwarded.getTypes() != loop.getInits().getTypes())
     return false;
-  // Of what is computed before the condition, a copy goes to the place of the
-  // argument; arguments stay where they are.
+  // A value computed in the before-region is copied to the memory of the
+  // argument; an argument must be forwarded at its own position.
   return llvm::all_of(llvm::enumerate(forwarded), [&](auto indexed) {
     auto argument = dyn_cast<BlockArgument>(indexed.value());
     return !argument || argument.getOwner() != loop.getBeforeBody() ||
@@ -29,7 +29,8 @@ static bool isAligned(scf::WhileOp loop) {
   });
 }
 
-/// What is in the place of a value before it has been computed; never used.
+/// A placeholder for the initial value of a value that is computed in the loop;
+/// never read.
 static Value createPlace(OpBuilder &builder, Location loc, Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor::EmptyOp::create(builder, loc, tensor.getShape(),
@@ -37,13 +38,13 @@ static Value createPlace(OpBuilder &builder, Location loc, Type type) {
   return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
 }
 
-/// The loop carries what it did, then what is computed before its condition and
-/// handed on.
+/// Makes the loop carry, after its previous values, the values that the
+/// before-region computes and forwards.
 static void align(scf::WhileOp loop) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   SmallVector<Value> inits(loop.getInits());
-  // For each value that is handed on, which carried one it is.
+  // For each forwarded value, the position at which it is carried.
   SmallVector<unsigned> places;
   SmallVector<Value> computed;
   for (Value value : loop.getConditionOp().getArgs()) {
@@ -94,7 +95,7 @@ static void align(scf::WhileOp loop) {
 
 void lockstep::alignWhileLoops(Operation *root) {
   SmallVector<scf::WhileOp> loops;
-  // Inner ones first: outer ones are cloned with what is in them.
+  // Inner loops first: outer ones are cloned with their contents.
   root->walk<WalkOrder::PostOrder>(
       [&](scf::WhileOp loop) { loops.push_back(loop); });
   for (scf::WhileOp loop : loops)
@@ -107,11 +108,10 @@ void lockstep::alignWhileLoops(Operation *root) {
 //===----------------------------------------------------------------------===//
 
 /// True if `value` is `argument` with some elements overwritten, so that
-/// bufferization keeps it in the same place anyway, unless somebody still needs
-/// the argument. False where there is a branch between them: of a branch,
-/// upstream asks both sides for the type of the memory, and of a carried value
-/// the loop, so that the time for a chain of branches in a loop doubles with
-/// each.
+/// bufferization keeps it in place anyway, unless the argument is still needed.
+/// False if there is a branch between them: upstream computes the buffer type
+/// of a branch from both sides, and that of a carried value from the loop, so
+/// that the time doubles with each branch in a chain.
 static bool isUpdateOf(Value value, Value argument) {
   while (value != argument) {
     auto result = dyn_cast<OpResult>(value);
@@ -133,7 +133,7 @@ static bool isUpdateOf(Value value, Value argument) {
 }
 
 namespace {
-/// What a terminator hands to the arguments of its loop.
+/// The operands of a terminator that are passed to arguments of its loop.
 class Ties {
 public:
   Ties(Operation *terminator, bool viaCopies)
@@ -173,9 +173,9 @@ private:
 };
 } // namespace
 
-/// Of a value that is chosen, bufferization takes the memory: the alternatives
-/// may be one then, and nothing can be written to any of them. So copies are
-/// chosen instead.
+/// Makes selects and branches choose between copies. Bufferization would choose
+/// between the buffers of the alternatives, which the result may then alias, so
+/// that none of them could be written in place.
 static void chooseCopies(Operation *root) {
   SmallVector<arith::SelectOp> selects;
   root->walk([&](arith::SelectOp select) {

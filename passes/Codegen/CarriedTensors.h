@@ -1,4 +1,4 @@
-//===- CarriedTensors.h - Loops keep their tensors in place -----*- C++ -*-===//
+//===- CarriedTensors.h - Keep loop-carried tensors in place ----*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_CARRIEDTENSORS_H
 #define LOCKSTEP_PASSES_CODEGEN_CARRIEDTENSORS_H
@@ -7,14 +7,13 @@
 
 namespace lockstep {
 
-/// Gives `scf.while` loops the form that bufferization wants: what the
-/// condition hands on are the arguments before it, in their order.
+/// Converts `scf.while` loops to the form that bufferization needs: the
+/// condition forwards the arguments of the before-region, in their order.
 void alignWhileLoops(mlir::Operation *root);
 
-/// Tensors that loops carry stay in one buffer: what is yielded is written to
-/// the place that the argument came from. With `viaCopies`, it is all copied
-/// elsewhere before any of it is written: a loop may yield its arguments in
-/// another order.
+/// Keeps each loop-carried tensor in one buffer: the yielded value is written
+/// to the buffer of the argument. With `viaCopies`, all yielded values are
+/// copied before any is written, since a loop may permute its arguments.
 void tieCarriedTensors(mlir::Operation *root, bool viaCopies);
 
 } // namespace lockstep

@@ -1,4 +1,4 @@
-//===- CheckBounds.cpp - Accesses that stay inside of their buffers -------===//
+//===- CheckBounds.cpp - Run-time checks of memory accesses ---------------===//
 
 #include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
@@ -26,11 +26,12 @@ using namespace mlir;
 
 namespace {
 
-/// The function of the object that notes a failed check; NativeCode.cpp defines
-/// it.
+/// The function of the object that records a failed check; NativeCode.cpp
+/// defines it.
 constexpr StringLiteral kFail = "lockstep_fail";
 
-/// Something that an access needs: `value` is in [0, `bound`), or equal to it.
+/// A condition for an access to be valid: `value` is in [0, `bound`), or equal
+/// to `bound` if `isEqual`.
 struct Requirement {
   Value value, bound;
   bool isEqual = false;
@@ -38,8 +39,8 @@ struct Requirement {
   MemRefType type;
 };
 
-/// What the accesses of one operation need, in the order in which it is
-/// checked.
+/// The requirements of the accesses of one operation, in the order in which
+/// they are checked.
 class Requirements {
 public:
   explicit Requirements(Operation *op) : builder(op), loc(op->getLoc()) {
@@ -76,8 +77,8 @@ private:
                      cast<MemRefType>(memref.getType())});
   }
 
-  /// `active` elements from the indices on, along the last dimension; none if
-  /// that is zero.
+  /// Requires that the first and the last of `active` elements from the indices
+  /// on, along the last dimension, are in bounds.
   void addVector(Value memref, ValueRange indices, Value active) {
     addElement(memref, indices);
     Value last = arith::SubIOp::create(
@@ -88,7 +89,7 @@ private:
         {last, all.back().bound, false, all.back().dimension, all.back().type});
   }
 
-  /// The lanes of a mask that are set, which are the first ones.
+  /// The number of lanes of a mask that are set, which are the first ones.
   Value getActive(Value mask) {
     if (auto constantMask = mask.getDefiningOp<vector::ConstantMaskOp>())
       return constant(constantMask.getMaskDimSizes().front());
@@ -97,7 +98,8 @@ private:
     return constant(1);
   }
 
-  /// The first and the last element of each dimension that has elements.
+  /// Requires that the first and the last element of each dimension that has
+  /// elements are in bounds.
   void addSlice(memref::SubViewOp view) {
     auto toValue = [&](OpFoldResult value) {
       return getValueOrCreateConstantIndexOp(builder, loc, value);
@@ -156,7 +158,7 @@ struct CheckBounds : lockstep::impl::CheckBoundsPassBase<CheckBounds> {
   using CheckBoundsPassBase::CheckBoundsPassBase;
 
   void runOnOperation() override {
-    // Only between blocks can a kernel be left from everywhere.
+    // Blocks allow a kernel to return from any operation.
     OpPassManager toBlocks(func::FuncOp::getOperationName());
     toBlocks.addPass(createSCFToControlFlowPass());
     for (auto function :
@@ -199,8 +201,8 @@ private:
     return requirement.isEqual ? value == bound : value.ult(bound);
   }
 
-  /// Notes the failure and leaves the kernel: nothing is read or written out of
-  /// bounds.
+  /// Creates the block that records a failure and returns from the kernel, so
+  /// that nothing is read or written out of bounds.
   Block *createFailure(func::FuncOp function) {
     Location loc = function.getLoc();
     OpBuilder builder(&getContext());
@@ -231,7 +233,7 @@ private:
     return LLVM::LLVMFuncOp::create(builder, module.getLoc(), kFail, type);
   }
 
-  /// Of a comparison of two indices, the message may name both.
+  /// The message may name both operands of a comparison of indices.
   void branch(cf::AssertOp assertion, Block *failure) {
     OpBuilder builder(assertion);
     Value zero = arith::ConstantIndexOp::create(builder, assertion.getLoc(), 0),
@@ -256,7 +258,7 @@ private:
            requirement.bound, failure);
   }
 
-  /// Goes on with `op` if `condition` holds.
+  /// Continues with `op` if `condition` holds, else branches to `failure`.
   void branch(Operation *op, Value condition, const std::string &text,
               Value value, Value bound, Block *failure) {
     Block *block = op->getBlock(), *rest = block->splitBlock(op);
@@ -269,7 +271,7 @@ private:
                              ValueRange{message, value, bound});
   }
 
-  /// In the text, `{value}` and `{bound}` stand for the numbers.
+  /// In the text, `{value}` and `{bound}` are placeholders for the numbers.
   static std::string getMessage(Operation *op, const Requirement &requirement) {
     std::string text;
     llvm::raw_string_ostream stream(text);

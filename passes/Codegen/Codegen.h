@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// What kernels are compiled for.
+/// Options of the code generation for one target.
 struct KernelOptions {
   /// Name of an instruction set.
   std::string target = "x86-64-v3";
@@ -38,9 +38,9 @@ compileToObject(mlir::ModuleOp module, const CodegenTarget &target,
                 llvm::ArrayRef<KernelAlias> aliases,
                 const KernelOptions &options);
 
-/// Links objects to one shared object that needs no library. lld keeps global
-/// state: one call at a time, the function sees to it. Its messages are put
-/// after `error`.
+/// Links objects to one shared object that needs no library. Calls are
+/// serialized, since lld has global state. Its messages are appended to
+/// `error`.
 mlir::FailureOr<std::string>
 linkObjects(llvm::ArrayRef<llvm::ArrayRef<char>> objects, std::string &error);
 

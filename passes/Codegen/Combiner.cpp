@@ -1,4 +1,4 @@
-//===- Combiner.cpp - How a reduction joins two partial results -----------===//
+//===- Combiner.cpp - The combining operation of a reduction --------------===//
 
 #include "passes/Codegen/Combiner.h"
 

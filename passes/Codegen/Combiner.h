@@ -1,4 +1,4 @@
-//===- Combiner.h - How a reduction joins two partial results ---*- C++ -*-===//
+//===- Combiner.h - The combining operation of a reduction ------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_COMBINER_H
 #define LOCKSTEP_PASSES_CODEGEN_COMBINER_H
@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// The operation by which the body of a reduction with one result adds a value
-/// to it.
+/// The operation by which the body of a reduction with one result combines a
+/// value with the accumulator.
 struct Combiner {
   mlir::OperationName name;
   mlir::TypedAttr neutral; ///< Changes nothing when combined.
@@ -17,12 +17,12 @@ struct Combiner {
                       mlir::Value a, mlir::Value b) const;
 };
 
-/// Recognizes sums, products, minima, maxima and bitwise operations; a
+/// Matches sums, products, minima, maxima and bitwise operations; a
 /// multiply-add counts as a sum.
 std::optional<Combiner> matchCombiner(mlir::linalg::GenericOp op);
 
-/// Combines all lanes of a vector in a fixed tree: halves with each other,
-/// until one is left.
+/// Combines all lanes of a vector in a fixed tree: the two halves are combined
+/// until one lane is left.
 mlir::Value combineLanes(mlir::OpBuilder &builder, mlir::Location loc,
                          const Combiner &combiner, mlir::Value vector);
 

@@ -1,4 +1,4 @@
-//===- ConvertKernelAbi.cpp - The form in which the runtime calls a kernel ===//
+//===- ConvertKernelAbi.cpp - The calling convention of kernels -----------===//
 
 #include "passes/Codegen/InPlace.h"
 #include "passes/Passes.h"
@@ -17,8 +17,8 @@ namespace lockstep {
 using namespace lockstep;
 using namespace mlir;
 
-/// A memref over the memory at `pointer`, in row-major order. `nextSize` gives
-/// dynamic sizes in order.
+/// A memref over the memory at `pointer`, in row-major order. `nextSize`
+/// returns the dynamic sizes in order.
 static Value makeMemRef(OpBuilder &builder, Location loc,
                         const LLVMTypeConverter &converter, MemRefType type,
                         Value pointer, llvm::function_ref<Value()> nextSize) {
@@ -81,7 +81,7 @@ struct ConvertKernelAbi
                                   /*isInvariant=*/true);
     };
     // The sizes of dynamic dimensions are the first scalars. Scratch memory,
-    // the last buffer, is only looked at through views.
+    // the last buffer, is only accessed through views and needs no size.
     unsigned nextScalar = 0;
     bool hasScratch =
         function->getAttrOfType<IntegerAttr>(kScratchAttr).getInt() > 0;

@@ -21,8 +21,8 @@ static int64_t saturatingMultiply(int64_t a, int64_t b) {
                                                               : a * b;
 }
 
-/// Operations done once by what is in `region`, with loops multiplied by their
-/// trip counts where they are known.
+/// The number of operations in one execution of `region`. Loops are multiplied
+/// by their trip counts where these are known.
 static int64_t countFlops(Region &region) {
   int64_t flops = 0;
   for (Operation &op : region.getOps()) {

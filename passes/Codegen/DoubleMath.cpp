@@ -144,13 +144,12 @@ Doubles::Pair Doubles::logOfPositive(Value x) {
       add(result.low, fma(e, number(1.90821492927058770002e-10), logM.low)));
 }
 
-/// exp(y log size), where an error of the logarithm would come out up to 700
-/// times as large.
+/// exp(y log size), which amplifies an error of the logarithm up to 700 times.
 Value Doubles::powOfPositive(Value size, Value y) {
   Pair logarithm = logOfPositive(size);
   Pair exponent = exactProduct(y, logarithm.high);
   Value low = fma(y, logarithm.low, exponent.low);
-  // Of zero and infinity, the logarithms are known.
+  // The logarithms of zero and infinity are infinite.
   Value ends = select(isEqual(size, number(0)),
                       number(-std::numeric_limits<double>::infinity()), size);
   Value isEnd = arith::OrIOp::create(
@@ -158,8 +157,8 @@ Value Doubles::powOfPositive(Value size, Value y) {
       compare(arith::CmpFPredicate::UEQ, size, infinity()));
   Value high = select(isEnd, mul(y, ends), exponent.high);
   Value power = exp(high);
-  // Where exp is zero or infinite, so is the result; the low part may be
-  // anything there.
+  // If exp is zero or infinite, so is the result; the low part may be any
+  // number in that case.
   Value isInside = arith::AndIOp::create(
       b, loc, isLess(abs(high), 1000),
       isLess(power, std::numeric_limits<double>::infinity()));
@@ -179,7 +178,7 @@ Value Doubles::pow(Value x, Value y, bool isPrecise) {
                                            bits(x), integer(0));
   Value flips = arith::AndIOp::create(b, loc, isNegative, isOdd);
   result = select(flips, arith::NegFOp::create(b, loc, result), result);
-  // A finite negative base has no power that is not whole.
+  // A finite negative base has no real power with a fractional exponent.
   Value isFinite = compare(arith::CmpFPredicate::ONE, size, infinity());
   Value hasNone = arith::AndIOp::create(
       b, loc, isLess(x, 0),
@@ -190,7 +189,7 @@ Value Doubles::pow(Value x, Value y, bool isPrecise) {
   result = select(hasNone, nan(), result);
   Value isNumber = arith::OrIOp::create(b, loc, isNaN(x), isNaN(y));
   result = select(isNumber, nan(), result);
-  // 1^y and x^0 are 1, and (-1)^inf too, whatever the other is.
+  // 1^y and x^0 are 1, also if the other operand is NaN, and so is (-1)^inf.
   Value minusOne = arith::AndIOp::create(b, loc, isEqual(x, number(-1)),
                                          isEqual(abs(y), infinity()));
   Value isOne =
@@ -201,7 +200,7 @@ Value Doubles::pow(Value x, Value y, bool isPrecise) {
   return select(isOne, number(1), result);
 }
 
-/// The power of 1/3, and one step of Newton's method, since 1/3 has been
+/// The power with exponent 1/3, and one step of Newton's method, since 1/3 is
 /// rounded.
 Value Doubles::cbrt(Value x) {
   Value size = abs(x);
@@ -216,8 +215,8 @@ Value Doubles::cbrt(Value x) {
   return withSign(select(isOrdinary, better, size), x);
 }
 
-/// To the nearest whole number, halves away from zero. The difference to the
-/// whole part is exact.
+/// Rounds to the nearest integer, halves away from zero. The difference to the
+/// integral part is exact.
 Value Doubles::round(Value x) {
   Value whole = math::TruncOp::create(b, loc, x);
   Value isAway =
@@ -225,8 +224,8 @@ Value Doubles::round(Value x) {
   return select(isAway, add(whole, withSign(number(1), x)), whole);
 }
 
-/// The arctangent of the difference to the nearest of 0, 1/2, 1, 3/2 and
-/// infinity, whose arctangents are known, by the polynomial of fdlibm's
+/// Adds the known arctangent of the nearest of 0, 1/2, 1, 3/2 and infinity to
+/// that of the difference, which is computed by the polynomial of fdlibm's
 /// s_atan.c (Sun Microsystems).
 Value Doubles::atan(Value x) {
   struct Interval {
@@ -267,8 +266,8 @@ Value Doubles::atan(Value x) {
   return select(isNaN(x), x, withSign(result, x));
 }
 
-/// The angle of the point (x, y), from the arctangent of the smaller coordinate
-/// by the larger one.
+/// The angle of the point (x, y), from the arctangent of the quotient of the
+/// smaller coordinate and the larger one.
 Value Doubles::atan2(Value y, Value x) {
   Value width = abs(x), height = abs(y);
   Value isSteep = compare(arith::CmpFPredicate::OGT, height, width);
@@ -354,7 +353,7 @@ static Value computePowOfFloats(Doubles &d, ValueRange x) {
 }
 
 void lockstep::populateDoubleMathPatterns(RewritePatternSet &patterns) {
-  // Before upstream's patterns for the same operations.
+  // A higher benefit than upstream's patterns for the same operations.
   PatternBenefit benefit = 10;
   patterns.add<Expand<math::ExpOp, computeExp, false>,
                Expand<math::ExpM1Op, computeExpM1, false>,
@@ -371,7 +370,7 @@ void lockstep::populateDoubleMathPatterns(RewritePatternSet &patterns) {
                Expand<math::TanOp, computeTan, true>,
                Expand<math::PowFOp, computePowOfFloats, true>>(
       patterns.getContext(), benefit);
-  // f64 itself needs more than the f64 that f32 is extended to.
+  // f64 needs a more precise method than f32 that is extended to f64.
   patterns.add<Expand<math::PowFOp, computePow, false>>(
       patterns.getContext(), 2 * benefit.getBenefit());
 }

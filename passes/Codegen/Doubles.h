@@ -1,4 +1,4 @@
-//===- Doubles.h - Arithmetic that functions of f64 are made of -*- C++ -*-===//
+//===- Doubles.h - Builder of arithmetic on f64 -----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_DOUBLES_H
 #define LOCKSTEP_PASSES_CODEGEN_DOUBLES_H
@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Arithmetic on scalars or vectors like the operand of a function.
+/// Builds arithmetic on f64 scalars, or on vectors of the shape of `like`.
 class Doubles {
 public:
   Doubles(mlir::PatternRewriter &rewriter, mlir::Location loc, mlir::Type like)
@@ -97,16 +97,16 @@ public:
     return shiftRight(x, integer(count));
   }
 
-  /// `size`, which is not negative, with the sign of `x`. LLVM has no code for
-  /// a `copysign` whose result is rounded to f16 afterwards.
+  /// `size`, which is not negative, with the sign of `x`. LLVM cannot select
+  /// code for a `copysign` whose result is rounded to f16 afterwards.
   mlir::Value withSign(mlir::Value size, mlir::Value x) {
     mlir::Value isNegative = mlir::arith::CmpIOp::create(
         b, loc, mlir::arith::CmpIPredicate::slt, bits(x), integer(0));
     return select(isNegative, mlir::arith::NegFOp::create(b, loc, size), size);
   }
 
-  /// A whole number below 2^31 as an integer; the conversion of 32 bits is one
-  /// instruction everywhere.
+  /// An integral number below 2^31 as an integer; the conversion to 32 bits is
+  /// one instruction on all targets.
   mlir::Value toInteger(mlir::Value x) {
     mlir::Value narrow =
         mlir::arith::FPToSIOp::create(b, loc, getType(b.getI32Type()), x);
@@ -133,17 +133,17 @@ public:
     return sum;
   }
 
-  /// A positive number as m * 2^e, m between the roots of 1/2 and 2. Others
-  /// give some finite m and e.
+  /// A positive number as m * 2^e, m between the square roots of 1/2 and 2. For
+  /// other numbers, m and e are finite but meaningless.
   struct Scaled {
     mlir::Value m, e;
   };
   Scaled split(mlir::Value x);
-  /// A value and what rounding it has lost.
+  /// A number as an unevaluated sum: a rounded value and its rounding error.
   struct Pair {
     mlir::Value high, low;
   };
-  /// The sum, where x is not smaller than y or is zero; and the product.
+  /// The exact sum, for |x| >= |y| or x = 0, and the exact product.
   Pair exactSum(mlir::Value x, mlir::Value y) {
     mlir::Value sum = add(x, y);
     return {sum, sub(y, sub(sum, x))};
@@ -164,8 +164,8 @@ public:
   mlir::Value log(mlir::Value x);
   mlir::Value log1p(mlir::Value x);
   mlir::Value tanh(mlir::Value x);
-  /// An angle as a number of quarters, of which the last two bits count, and a
-  /// rest within pi/4 of zero.
+  /// An angle as a number of quarter turns, of which the last two bits matter,
+  /// and a remainder within pi/4 of zero.
   struct Angle {
     mlir::Value r, quarter;
   };
@@ -173,8 +173,7 @@ public:
   Angle reduceSmall(mlir::Value x);
   Angle reduceLarge(mlir::Value x);
   mlir::Value sinOrCos(mlir::Value x, Angle angle, bool isCos);
-  /// x^y, and size^y by what it is for numbers that are neither zero nor
-  /// infinite.
+  /// x^y; `isPrecise` computes the logarithm with extra precision.
   mlir::Value pow(mlir::Value x, mlir::Value y, bool isPrecise);
   mlir::Value cbrt(mlir::Value x);
   mlir::Value round(mlir::Value x);

@@ -1,4 +1,4 @@
-//===- EmitBlockedProduct.cpp - Products with a long reduction ------------===//
+//===- EmitBlockedProduct.cpp - Code of products with a long reduction ----===//
 
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/PackPanel.h"
@@ -12,18 +12,18 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Extents of the blocks that are packed: the right operand's panels (128 KB of
-/// f32) and the left operand's block stay in the second level cache, one panel
-/// nearly in the first (Goto and van de Geijn, "Anatomy of High-Performance
+/// Extents of the packed blocks: the right operand's panels (128 KB of f32) and
+/// the left operand's block stay in the second-level cache, one panel nearly in
+/// the first-level cache (Goto and van de Geijn, "Anatomy of High-Performance
 /// Matrix Multiplication").
 static constexpr int64_t kReductionBlock = 256, kColumnBlock = 128,
                          kRowBlock = 128;
-/// Elements between rows of a packed block beyond its extent, so that rows do
-/// not fall on the same cache set.
+/// Padding elements between rows of a packed block, so that rows do not map to
+/// the same cache set.
 static constexpr int64_t kPadding = 16;
 
-/// Distance in bytes between elements of the left operand that differ by one in
-/// `dim`; 0 if it is not one index.
+/// Distance in bytes between elements of an operand that differ by one in
+/// `dim`; 0 if the operand does not have `dim` as a single index.
 static int64_t getStride(const Product &product, OpOperand *operand,
                          unsigned dim) {
   std::optional<unsigned> index = getOnlyResult(product.getMap(operand), dim);
@@ -47,10 +47,10 @@ bool lockstep::wantsBlocks(const Product &product,
   int64_t elementBytes =
       cast<MemRefType>(product.lhs->get().getType()).getElementTypeBitWidth() /
       8;
-  // The left operand is contiguous along one of the two.
+  // The left operand must be contiguous along one of the two.
   if (columnBytes != elementBytes && rowBytes != elementBytes)
     return false;
-  // Rows of a transposed operand that fall on the same cache set evict each
+  // Rows of a transposed operand that map to the same cache set evict each
   // other before their next element is read.
   bool conflicts = rowBytes == elementBytes && columnBytes % 2048 == 0 &&
                    product.sizes[product.kDims[0]] >= 32;
@@ -104,7 +104,7 @@ public:
   }
 
 private:
-  /// No wider than what a tile has of the columns.
+  /// The width of a chunk, at most the number of columns of a tile.
   int64_t getPartWidth(ArrayRef<Split> splits) {
     for (Split split : splits)
       if (split.dim == product.column)
@@ -125,8 +125,8 @@ private:
     return arith::AddIOp::create(builder, loc, a, b);
   }
 
-  /// Pieces of the tile's range of a dimension, the last of which may be
-  /// shorter.
+  /// Calls `body` for chunks of the tile's range of a dimension, the last of
+  /// which may be shorter.
   void emitChunks(unsigned dim, int64_t size,
                   llvm::function_ref<void(Value, Value)> body) {
     const TileRange &range = ranges[dim];
@@ -164,8 +164,8 @@ private:
                   });
   }
 
-  /// Vectors of the chunk; the last of a row may reach beyond the product's
-  /// last column.
+  /// Calls `body` for the vectors of the chunk; the last of a row may extend
+  /// beyond the product's last column.
   void forEachVector(
       Value numColumns, Value numRows,
       llvm::function_ref<void(Value, Value, ArrayRef<Value>, int64_t)> body) {
@@ -180,15 +180,15 @@ private:
     });
   }
 
-  /// The vectors of a row of the chunk, and how many lanes of each are columns
-  /// of the product: fewer than all in the last one of all.
+  /// Calls `emit` for the vectors of a row of the chunk, with the number of
+  /// lanes that are columns of the product: fewer in the very last vector.
   void forEachVectorOfRow(Value numColumns,
                           llvm::function_ref<void(Value, int64_t)> emit) {
     forEachBlock(numColumns, product.getNumColumns(), lanes, emit);
   }
 
-  /// Goes through `count` things in blocks of `size`, and says how many are in
-  /// each: fewer in the last block of all, if there are `total`.
+  /// Iterates over `count` items in blocks of `size`. Calls `emit` with the
+  /// number of items in each block: fewer in the very last of all `total`.
   void forEachBlock(Value count, int64_t total, int64_t size,
                     llvm::function_ref<void(Value, int64_t)> emit) {
     int64_t rest = total % size;
@@ -209,8 +209,8 @@ private:
     emit(full, rest);
   }
 
-  /// Vectors of the last panel that lie wholly beyond the product's last
-  /// column; they are computed too, and must be numbers.
+  /// Calls `body` for vectors of the last panel completely beyond the product's
+  /// last column; they are computed, too, and must be initialized.
   void forEachPaddingVector(Value numColumns,
                             llvm::function_ref<void(Value)> body) {
     int64_t columns = product.getNumColumns(),
@@ -255,9 +255,9 @@ private:
                                   constant(panelWidth));
   }
 
-  /// Copies rows of the right operand where it is contiguous along the column.
-  /// All panels get their part of a row before the next row is read, since rows
-  /// may lie on different pages.
+  /// Copies rows of the right operand if it is contiguous along the column.
+  /// Each row is copied to all panels before the next row is read, since rows
+  /// may be on different pages.
   void copyRight(Value numColumns, Value count) {
     Value column = dims[product.column];
     forEachPaddingVector(numColumns, [&](Value c) {
@@ -366,8 +366,8 @@ private:
       Value full =
           arith::MulIOp::create(builder, loc, vectors, constant(lanes));
       forLoop(constant(0), full, lanes, [&](Value i) { copy(i, Value()); });
-      // What is left over may reach into the padding of the packed block, but
-      // not beyond the operand.
+      // The remainder may extend into the padding of the packed block, but not
+      // beyond the operand.
       Value rest = subtract(innerCount, full);
       Value isRagged = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::ne, rest, constant(0));

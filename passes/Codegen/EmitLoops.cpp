@@ -1,4 +1,4 @@
-//===- EmitLoops.cpp - Loops of element-wise operations and reductions ----===//
+//===- EmitLoops.cpp - Code of element-wise operations and reductions -----===//
 
 #include "passes/Codegen/EmitLoops.h"
 
@@ -17,11 +17,11 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Work that is worth a tile, in bytes (or eight operations for each): about 20
+/// The least work of a tile, in bytes (or eight operations for each): about 20
 /// µs.
 static constexpr int64_t kTileWork = 64 * 1024;
 static constexpr int64_t kMaxTiles = 64;
-/// Elements of a part of an innermost dimension.
+/// A tile of an innermost dimension has a multiple of this many elements.
 static constexpr int64_t kInnerMultiple = 256;
 
 SmallVector<Split> lockstep::splitLoops(const LoopGroup &group) {
@@ -80,7 +80,8 @@ private:
     return loop;
   }
 
-  /// A buffer of which each iteration of the outer loops needs one row only.
+  /// Shrinks a buffer to one row, as each iteration of the outer loops needs
+  /// only one.
   void shrink(Value buffer, ArrayRef<unsigned> indices) {
     auto type = cast<MemRefType>(buffer.getType());
     SmallVector<int64_t> shape(type.getShape());
@@ -129,8 +130,8 @@ private:
     emitParallel(inner, [&] { emitOrderedReduction(); }, false);
   }
 
-  /// Loops over parallel dimensions; `marksLast` says that nothing but elements
-  /// of the results is written in the innermost.
+  /// Emits loops over parallel dimensions; with `marksLast`, the innermost is
+  /// marked as parallel, because it writes only elements of the results.
   void emitParallel(ArrayRef<unsigned> order, llvm::function_ref<void()> body,
                     bool marksLast) {
     if (order.empty())
@@ -182,7 +183,7 @@ private:
                                   getIndices(operand));
   }
 
-  /// The body on scalars. Reductions read the results so far from
+  /// The body on scalars. Reductions read their partial results from
   /// `accumulators`, or from memory if there are none.
   SmallVector<Value> evaluateScalars(ValueRange accumulators) {
     IRMapping mapping;
@@ -216,7 +217,7 @@ private:
                               getIndices(init));
   }
 
-  /// Results in registers, one element after the other.
+  /// A reduction in order, with the results in registers.
   void emitOrderedReduction() {
     SmallVector<Value> initial;
     for (OpOperand &init : current->op.getDpsInitsMutable())

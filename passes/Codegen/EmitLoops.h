@@ -1,4 +1,4 @@
-//===- EmitLoops.h - Loops of element-wise operations and reductions ------===//
+//===- EmitLoops.h - Code of element-wise loops and reductions --*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_EMITLOOPS_H
 #define LOCKSTEP_PASSES_CODEGEN_EMITLOOPS_H
@@ -8,17 +8,17 @@
 
 namespace lockstep {
 
-/// Along which of the group's loops its iterations are divided among tiles.
-/// Stages without outer loops in common may be divided along the one that each
-/// has; its number is then 0 too.
+/// The loops of the group along which its iterations are divided into tiles.
+/// Stages without common outer loops may be divided along the single parallel
+/// loop of each; its number is then 0, too.
 llvm::SmallVector<Split> splitLoops(const LoopGroup &group);
 
-/// Writes the loops of the group before its last operation, and removes its
+/// Emits the loops of the group before its last operation, and erases its
 /// operations.
 ///
 /// A reduction along contiguous memory keeps `kReductionLanes` partial results
-/// that are added in a fixed tree, whatever the target; one along another
-/// dimension adds whole rows to the result; short ones are done in order.
+/// that are combined in a fixed tree, independent of the target; one along
+/// another dimension adds whole rows to the result; short ones are sequential.
 void emitLoops(mlir::OpBuilder &builder, LoopGroup &group, mlir::Value tile,
                llvm::ArrayRef<Split> splits);
 

@@ -1,4 +1,4 @@
-//===- EmitProduct.cpp - Products with a short reduction ------------------===//
+//===- EmitProduct.cpp - Code of products with a short reduction ----------===//
 
 #include "passes/Codegen/EmitProduct.h"
 
@@ -14,13 +14,13 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Multiply-adds that are worth a tile: about 30 µs on one core.
+/// The fewest multiply-adds of a tile: about 30 µs on one core.
 static constexpr int64_t kTileMultiplyAdds = 1 << 20;
 static constexpr int64_t kMaxTiles = 64;
-/// Columns and rows that a tile has at least, so that packing a panel pays.
+/// The fewest columns and rows of a tile, so that packing a panel pays off.
 static constexpr int64_t kMinColumns = 128, kMinRows = 64;
-/// Multiply-adds for an element of the result beyond which writing it is the
-/// smaller part of the work.
+/// With more multiply-adds per element of the result, writing it is the smaller
+/// part of the work.
 static constexpr int64_t kLongReduction = 128;
 
 SmallVector<Split> lockstep::splitProduct(const Product &product) {
@@ -31,7 +31,7 @@ SmallVector<Split> lockstep::splitProduct(const Product &product) {
     int64_t count = std::min({wanted, most, product.sizes[dim]});
     if (count < 2)
       return;
-    // As many equal parts as there are with the rounded-up size.
+    // Parts of equal, rounded-up size.
     count = llvm::divideCeil(product.sizes[dim],
                              llvm::divideCeil(product.sizes[dim], count));
     splits.push_back({dim, count});
@@ -39,9 +39,9 @@ SmallVector<Split> lockstep::splitProduct(const Product &product) {
   };
   for (unsigned dim : product.outerDims)
     split(dim, kMaxTiles);
-  // Rows of the result are contiguous memory: tiles of whole rows where there
-  // are many. With a long reduction, tiles are squares, so that both operands
-  // are packed as seldom as possible.
+  // Rows of the result are contiguous memory: prefer tiles of whole rows. With
+  // a long reduction, tiles are about square, so that both operands are packed
+  // as few times as possible.
   int64_t rowParts = product.getPanelRows() / kMinRows,
           columnParts = product.getNumColumns() / kMinColumns;
   int64_t length = 1;
@@ -83,7 +83,8 @@ public:
   }
 
 private:
-  /// Rows that go through a panel once need no packed copy of it.
+  /// A contiguous panel that is read for only one block of rows needs no packed
+  /// copy.
   bool needsPacking() {
     AffineMap map = product.getMap(product.rhs);
     std::optional<unsigned> result = getOnlyResult(map, product.column);
@@ -122,7 +123,7 @@ private:
     });
   }
 
-  /// Values of all dimensions at a row and a vector of the block.
+  /// The indices of all dimensions at a row and a vector of the block.
   SmallVector<Value> getPoint(int64_t row, int64_t vector) {
     SmallVector<Value> point(dims);
     if (product.row)

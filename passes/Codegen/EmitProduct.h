@@ -9,19 +9,18 @@
 
 namespace lockstep {
 
-/// How many tiles the product is divided into, and along which dimensions:
-/// decided by its shape alone, so that all targets agree.
+/// The dimensions along which the product is divided into tiles, and the number
+/// of parts. Depends only on its shape, so that all targets agree.
 llvm::SmallVector<Split> splitProduct(const Product &product);
 
-/// Writes the code of the group before `group.getPosition()`. `tile` is the
+/// Emits the code of the group before `group.getPosition()`. `tile` is the
 /// number of the tile; it is not used without splits.
 ///
-/// The recipe: panels of the right operand, as wide as one or two vectors, are
-/// packed to be contiguous; blocks of rows are multiplied with a panel in
-/// registers, one broadcast element of the left operand at a time; the epilogue
-/// is applied to the block before it is stored. Every element of the result is
-/// one chain of multiply-adds in the order of the reduction, whatever the
-/// tiling.
+/// Panels of the right operand, as wide as one or two vectors, are packed to be
+/// contiguous; blocks of rows are multiplied with a panel in registers, one
+/// broadcast element of the left operand at a time; the epilogue is applied to
+/// the block before it is stored. Every element of the result is one chain of
+/// multiply-adds in the order of the reduction, whatever the tiling.
 void emitProduct(mlir::OpBuilder &builder, ProductGroup &group,
                  const CodegenTarget &target, mlir::Value tile,
                  llvm::ArrayRef<Split> splits);

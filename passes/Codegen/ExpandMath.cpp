@@ -1,4 +1,4 @@
-//===- ExpandMath.cpp - Mathematical functions without a library ----------===//
+//===- ExpandMath.cpp - Expand mathematical functions ---------------------===//
 
 #include "passes/Codegen/DoubleMath.h"
 #include "passes/Codegen/PlainLoops.h"
@@ -22,7 +22,7 @@ namespace lockstep {
 
 using namespace mlir;
 
-/// What the instruction sets can do themselves, or what LLVM expands without a
+/// Operations that are instructions, or that LLVM expands without a library
 /// call.
 static bool isNative(Operation *op) {
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
@@ -35,9 +35,9 @@ static bool isNative(Operation *op) {
 }
 
 namespace {
-/// f64 to f16 or bf16 in one rounding. Neither instruction set has it: the
-/// value is first rounded to an odd f32, from which the second rounding cannot
-/// err (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+/// f64 to f16 or bf16 in one rounding, for which there is no instruction: the
+/// value is first rounded to odd in f32, so that the second rounding is right
+/// (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
 struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -108,8 +108,8 @@ struct ExtendMultiplyAdd : OpRewritePattern<math::FmaOp> {
   }
 };
 
-/// The greater or the smaller of two numbers, of which one may be NaN: LLVM
-/// would call a library.
+/// The maximum or minimum, which is the other operand if one is NaN. LLVM would
+/// call a library.
 template <typename OpTy, arith::CmpFPredicate predicate>
 struct ExpandExtreme : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -127,11 +127,12 @@ struct ExpandExtreme : OpRewritePattern<OpTy> {
   }
 };
 
-/// The greater or the smaller of two numbers; a NaN if one of them is, and +0
-/// is greater than -0. Either order of the operands gives what the processor's
-/// instruction gives, the second one of two zeros or if there is a NaN: both
-/// results agree in all other cases, and of two zeros their bits say which is
-/// wanted. LLVM's own code takes twice as long.
+/// The maximum or minimum, where NaN propagates and +0 is greater than -0. The
+/// processor's instruction returns the second operand for two zeros, or if
+/// there is a NaN. It is applied in both orders of the operands: the results
+/// differ only in these cases, and for two zeros combining their bits by `and`
+/// (maximum) or `or` (minimum) yields the right one. LLVM's own code takes
+/// twice as long.
 template <typename OpTy, arith::CmpFPredicate predicate, typename CombineOp>
 struct ExpandOrdered : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -166,7 +167,7 @@ struct ExpandOrdered : OpRewritePattern<OpTy> {
   }
 };
 
-/// What kind of number it is, by comparisons.
+/// Expands classifications of floats to a comparison with infinity.
 template <typename OpTy, arith::CmpFPredicate predicate>
 struct ExpandTest : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -186,8 +187,7 @@ struct ExpandTest : OpRewritePattern<OpTy> {
   }
 };
 
-/// bf16 to f64 by way of f32, which loses nothing: upstream knows bf16 in this
-/// one pair of types only.
+/// bf16 to f64 through f32, which is exact: upstream converts bf16 only to f32.
 struct WidenBFloat : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -206,8 +206,8 @@ struct WidenBFloat : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// Upstream's exp of f32 has no results below the normal numbers. There it is
-/// taken of x + 64, which is exact, and scaled by exp(-64).
+/// Upstream's exp of f32 has no subnormal results. For small x, exp(x + 64),
+/// where the sum is exact, is multiplied by exp(-64) instead.
 struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
   static constexpr StringLiteral kNormal = "lockstep.normal";
@@ -240,8 +240,8 @@ struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
 
 } // namespace
 
-/// Upstream's expansions that are as exact as the operation; not that of `fma`,
-/// which would round twice.
+/// The operations for which upstream's expansion is as exact as required; not
+/// `fma`, which would be rounded twice.
 static constexpr StringRef kExpanded[] = {"sinh",  "cosh",  "tan",   "asinh",
                                           "acosh", "atanh", "rsqrt", "exp2",
                                           "fpowi", "ipowi", "round", "clampf"};
@@ -260,10 +260,10 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
     (void)applyPatternsGreedily(getOperation(), std::move(simple));
     if (failed(extendSmallFloats()))
       return signalPassFailure();
-    // The casts that were inserted round: they must not fold with each other.
+    // The inserted casts round: they must not be folded with each other.
     lockstep::fixRounding(getOperation());
-    // What the program computes is defined for all operands; expansions below
-    // stay in the range of theirs.
+    // Make arithmetic of the program total. The arithmetic of the expansions
+    // below is not affected: its operands are in range.
     RewritePatternSet divisions(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(divisions);
     (void)applyPatternsGreedily(getOperation(), std::move(divisions));
@@ -295,7 +295,7 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
       signalPassFailure();
   }
 
-  /// Arithmetic on f16 and bf16 is done on f32 and rounded after every
+  /// Makes arithmetic on f16 and bf16 compute in f32 and round after every
   /// operation.
   LogicalResult extendSmallFloats() {
     MLIRContext *context = &getContext();

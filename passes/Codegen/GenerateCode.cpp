@@ -56,8 +56,8 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
       if (failed(lower(*target, /*isFirst=*/i == 0, chunks)))
         return signalPassFailure();
     addArgumentConstants(chunks);
-    // LLVM takes most of the time. Chunks do not depend on the number of
-    // threads, so neither do the objects.
+    // In parallel, since LLVM takes most of the time. Chunks, and so objects,
+    // do not depend on the number of threads.
     if (failed(
             failableParallelForEach(&getContext(), chunks, [&](Chunk &chunk) {
               FailureOr<SmallVector<char, 0>> object =
@@ -88,10 +88,11 @@ private:
     return {target.name.str(), level != "O0", checkBounds};
   }
 
-  /// Kernels that differ in name and location only are compiled once.
+  /// Finds kernels that differ only in name and location, which are compiled
+  /// once.
   void findEqualKernels() {
     equals.clear();
-    // Different kernels may have the same hash.
+    // A bucket may contain different kernels with the same hash.
     std::unordered_map<size_t, SmallVector<device::KernelOp, 1>> byHash;
     for (auto kernel : getOperation().getOps<device::KernelOp>()) {
       SmallVector<device::KernelOp, 1> &known = byHash[computeHash(kernel)];
@@ -105,7 +106,7 @@ private:
     }
   }
 
-  /// Of the operations in `kernel` without their operands, in order.
+  /// A hash of the operations in `kernel`, in order, without their operands.
   static llvm::hash_code computeHash(device::KernelOp kernel) {
     llvm::hash_code hash =
         llvm::hash_value(kernel.getFunctionType().getAsOpaquePointer());
@@ -131,7 +132,7 @@ private:
                OperationEquivalence::IgnoreLocations);
   }
 
-  /// The kernel whose code this one has: itself, or an equal one before it.
+  /// The kernel whose code is used: the first one that is equal to `kernel`.
   StringRef getRepresentative(device::KernelOp kernel) {
     auto found = equals.find(kernel.getSymName());
     return found == equals.end() ? kernel.getSymName() : found->second;
@@ -142,7 +143,7 @@ private:
                       SmallVectorImpl<Chunk> &chunks) {
     ModuleOp module = getOperation();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    // A pipeline runs below the pass's own operation only.
+    // A nested pipeline can only run on an operation in that of the pass.
     auto lowered = ModuleOp::create(builder, module.getLoc());
     OpBuilder inner = OpBuilder::atBlockEnd(lowered.getBody());
     for (auto kernel : module.getOps<device::KernelOp>())
@@ -191,8 +192,8 @@ private:
     return success();
   }
 
-  /// Says in the code of each kernel what it takes, now that all targets have
-  /// decided how much working memory that is.
+  /// Adds a constant to the code of each kernel that describes its arguments,
+  /// now that the scratch memory for all targets is known.
   void addArgumentConstants(MutableArrayRef<Chunk> chunks) {
     SymbolTable kernels(getOperation());
     for (Chunk &chunk : chunks) {
@@ -234,8 +235,8 @@ private:
     return success();
   }
 
-  /// What code generation decided: the same for all targets, except that the
-  /// largest scratch counts.
+  /// Copies the attributes of the generated functions to the kernels. They are
+  /// the same for all targets, except for `scratch`, which is the maximum.
   void readAttributes(ModuleOp lowered, bool isFirst) {
     Builder builder(&getContext());
     SymbolTable functions(lowered);
@@ -252,7 +253,7 @@ private:
     }
   }
 
-  /// Tiles of kernels, and how much code they became.
+  /// Emits remarks about the tiles of kernels and the size of the code.
   void explain() {
     SymbolTableCollection symbols;
     getOperation().walk([&](device::InvokeOp invoke) {
@@ -282,7 +283,7 @@ private:
     }
   }
 
-  llvm::StringMap<StringRef> equals; ///< For a kernel that has an equal one
-                                     ///< before it, the name of the first.
+  llvm::StringMap<StringRef> equals; ///< For a kernel with an equal one before
+                                     ///< it, the name of the first of these.
 };
 } // namespace

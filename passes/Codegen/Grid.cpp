@@ -1,4 +1,4 @@
-//===- Grid.cpp - How the work of a kernel is divided ---------------------===//
+//===- Grid.cpp - Tiles of a kernel ---------------------------------------===//
 
 #include "passes/Codegen/Grid.h"
 
@@ -41,7 +41,7 @@ SmallVector<TileRange> lockstep::getTileRanges(OpBuilder &builder, Location loc,
       rest = arith::DivUIOp::create(builder, loc, rest, constant(split.count));
     }
     Value begin = arith::MulIOp::create(builder, loc, number, constant(part));
-    // The last parts may be empty where `part` was rounded up.
+    // The last parts may be empty if `part` was rounded up.
     begin = arith::MinSIOp::create(builder, loc, begin, constant(size));
     Value end = arith::AddIOp::create(builder, loc, begin, constant(part));
     end = arith::MinSIOp::create(builder, loc, end, constant(size));

@@ -1,4 +1,4 @@
-//===- Grid.h - How the work of a kernel is divided -------------*- C++ -*-===//
+//===- Grid.h - Tiles of a kernel -------------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_GRID_H
 #define LOCKSTEP_PASSES_CODEGEN_GRID_H
@@ -20,9 +20,9 @@ struct Split {
   int64_t count = 1;
 };
 
-/// The ranges of a tile. Tiles are numbered with the last split fastest.
-/// `multiples` gives for each split a number of which every part but the last
-/// must be a multiple.
+/// The ranges of a tile. The tile number varies fastest along the last split.
+/// The size of every part of a split, except the last, is rounded up to a
+/// multiple of the corresponding element of `multiples`.
 llvm::SmallVector<TileRange> getTileRanges(mlir::OpBuilder &builder,
                                            mlir::Location loc, mlir::Value tile,
                                            llvm::ArrayRef<int64_t> sizes,

@@ -1,4 +1,4 @@
-//===- HoistInvariants.cpp - Loop-invariant code with loads ---------------===//
+//===- HoistInvariants.cpp - Hoist loop-invariant code and loads ----------===//
 
 #include "passes/Codegen/Aliases.h"
 #include "passes/Passes.h"
@@ -20,7 +20,7 @@ static bool mayWrite(LoopLikeOpInterface loop, Value view,
                      const Aliases &aliases) {
   return loop
       ->walk([&](Operation *op) {
-        // What is in it is looked at by itself.
+        // Operations in regions are visited by the walk.
         if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
             isMemoryEffectFree(op))
           return WalkResult::advance();
@@ -40,8 +40,7 @@ static bool mayWrite(LoopLikeOpInterface loop, Value view,
       .wasInterrupted();
 }
 
-/// Whether the element exists even if the loop that the load is in has no
-/// iterations.
+/// Whether the load is valid even if the loop around it has no iterations.
 static bool isInBounds(memref::LoadOp load) {
   return llvm::all_of(
       llvm::zip_equal(load.getIndices(), load.getMemRefType().getShape()),
@@ -70,8 +69,8 @@ struct HoistInvariants
     : lockstep::impl::HoistInvariantsPassBase<HoistInvariants> {
   void runOnOperation() override {
     Aliases aliases(getOperation());
-    // Inner loops first: what is hoisted out of one may be hoisted out of the
-    // next.
+    // Inner loops first: an operation hoisted out of one may be hoisted out of
+    // the next.
     getOperation().walk([&](LoopLikeOpInterface loop) {
       moveLoopInvariantCode(
           loop.getLoopRegions(),

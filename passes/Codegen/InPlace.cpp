@@ -1,4 +1,4 @@
-//===- InPlace.cpp - Results that take over an argument's memory ----------===//
+//===- InPlace.cpp - Results in the memory of an argument -----------------===//
 
 #include "passes/Codegen/InPlace.h"
 
@@ -40,14 +40,14 @@ SmallVector<ResultPlace> lockstep::chooseResultPlaces(device::KernelOp kernel) {
   SmallVector<ResultPlace> places(kernel.getResultTypes().size());
   llvm::SmallDenseSet<unsigned> taken;
   for (auto [r, place] : llvm::enumerate(places))
-    // Two results cannot take over one argument.
+    // Two results cannot be in the memory of one argument.
     if (std::optional<unsigned> argument = kernel.getInPlaceArgument(r);
         argument && taken.insert(*argument).second)
       place = {*argument, isUpdated(kernel.getBody().getArgument(*argument))};
   return places;
 }
 
-/// Number of the top-level operation of `block` in which `op` lies.
+/// The operation of `block` that is or contains `op`.
 static Operation *getTopLevel(Block &block, Operation *op) {
   return block.findAncestorOpInBlock(*op);
 }
@@ -63,7 +63,7 @@ static bool isElementwise(Operation *op, Value argument, Value result) {
     if (getBuffer(operand.get()) != argument &&
         getBuffer(operand.get()) != result)
       continue;
-    // A view with a layout of its own could shift the elements.
+    // A view with another layout could shift the elements.
     if (!cast<MemRefType>(operand.get().getType()).getLayout().isIdentity() ||
         cast<MemRefType>(operand.get().getType()).getNumElements() !=
             cast<MemRefType>(result.getType()).getNumElements())
@@ -73,7 +73,7 @@ static bool isElementwise(Operation *op, Value argument, Value result) {
       return false;
     written = map;
   }
-  // Equal maps mean equal elements only for equal shapes.
+  // Equal maps access equal elements only if the shapes are equal.
   Type shape;
   for (Value operand : generic->getOperands())
     if (getBuffer(operand) == argument || getBuffer(operand) == result) {
@@ -84,15 +84,15 @@ static bool isElementwise(Operation *op, Value argument, Value result) {
         return false;
       shape = type;
     }
-  // Loads inside of the body read any element.
+  // Loads inside of the body may read any element.
   return generic.getBody()
              ->walk([](memref::LoadOp) { return WalkResult::interrupt(); })
              .wasInterrupted() == false;
 }
 
-/// All operations that touch the buffer, not those that only make a view of it.
-/// Fails if one hands it on (a select, a branch, a loop): who reads it then is
-/// not known.
+/// Collects all operations that access the buffer, except those that only
+/// create a view of it. Fails if one forwards the buffer (a select, branch or
+/// loop), because the accesses through its result are not known.
 static LogicalResult collectAccesses(Value buffer,
                                      SmallVectorImpl<Operation *> &accesses) {
   for (Operation *user : buffer.getUsers()) {

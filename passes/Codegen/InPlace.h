@@ -1,4 +1,4 @@
-//===- InPlace.h - Results that take over an argument's memory --*- C++ -*-===//
+//===- InPlace.h - Results in the memory of an argument ---------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_INPLACE_H
 #define LOCKSTEP_PASSES_CODEGEN_INPLACE_H
@@ -26,13 +26,13 @@ struct ResultPlace {
       false; ///< It starts as a copy of that argument and is then updated.
 };
 
-/// What the kernel permits, with results that update a copy of their argument
-/// told apart.
+/// The result places that the kernel permits. Marks results that are updated
+/// copies of their argument.
 llvm::SmallVector<ResultPlace> chooseResultPlaces(device::KernelOp kernel);
 
-/// Withdraws what the bufferized code cannot do: each element of the argument
-/// must be read before the same element of the result is written, both when it
-/// is the same memory and when it is not.
+/// Resets places that are invalid for the bufferized code: each element of the
+/// argument must be read before the same element of the result is written,
+/// since the two may be the same memory.
 void confirmResultPlaces(mlir::func::FuncOp function, unsigned numArguments,
                          llvm::MutableArrayRef<ResultPlace> places);
 

@@ -1,4 +1,4 @@
-//===- LinkObjects.cpp - One shared object for a target -------------------===//
+//===- LinkObjects.cpp - Link the shared object of a target ---------------===//
 
 #include "passes/Codegen/Codegen.h"
 
@@ -40,8 +40,7 @@ FailureOr<std::string> lockstep::linkObjects(ArrayRef<ArrayRef<char>> objects,
     }
   }
   std::string output = (folder + "/kernels.so").str();
-  // Nothing in the output may depend on where or when it was made, nor on a
-  // library.
+  // The output must be reproducible, and not depend on a library.
   SmallVector<const char *> arguments = {
       "ld.lld", "-shared", "--no-undefined",  "--gc-sections",
       "-O1",    "-s",      "--hash-style=gnu"};

@@ -1,4 +1,4 @@
-//===- LoopGroup.cpp - Operations that share their outer loops ------------===//
+//===- LoopGroup.cpp - Operations that share outer loops ------------------===//
 
 #include "passes/Codegen/LoopGroup.h"
 
@@ -34,7 +34,7 @@ int64_t LoopGroup::getWork() const {
       if (auto type = dyn_cast<MemRefType>(operand.getType()))
         bytes += type.getNumElements() * getElementBytes(type.getElementType());
   }
-  // About as many operations a core does while it moves the bytes.
+  // A core executes about eight operations in the time to move one byte.
   return std::max(operations / 8, bytes);
 }
 
@@ -69,7 +69,7 @@ std::optional<LoopStage> lockstep::makeStage(linalg::GenericOp op) {
     if ((iterator == utils::IteratorType::parallel) != seen.contains(dim))
       return std::nullopt;
 
-  // Reductions run along the memory of the largest input.
+  // Order reduction loops by the memory of the largest input.
   OpOperand *largest = nullptr;
   int64_t most = 0;
   for (OpOperand *input : op.getDpsInputOperands())
@@ -131,8 +131,8 @@ bool lockstep::runsAlongRows(const LoopStage &stage) {
   });
 }
 
-/// The indices at which the outer dimensions alone stand, or none if one of
-/// them stands elsewhere too or nowhere.
+/// For each outer dimension, the result of the map that is exactly this
+/// dimension. Nullopt if there is none, or another result depends on it.
 static std::optional<SmallVector<unsigned>>
 getOuterIndices(AffineMap map, ArrayRef<unsigned> outerDims) {
   SmallVector<unsigned> indices;
@@ -156,8 +156,9 @@ static bool loadsInBody(linalg::GenericOp op, Value buffer,
       .wasInterrupted();
 }
 
-/// True if iterations of the first `depth` loops of the two stages that differ
-/// touch no element that one of them writes.
+/// True if there is no dependence between different iterations of the first
+/// `depth` loops of the two stages: no element that one writes is accessed by
+/// another.
 static bool isIndependent(const LoopStage &first, const LoopStage &second,
                           unsigned depth, const Aliases &aliases) {
   auto conflicts = [&](const LoopStage &writer, const LoopStage &other) {
@@ -188,7 +189,8 @@ static bool isIndependent(const LoopStage &first, const LoopStage &second,
   return !conflicts(first, second) && !conflicts(second, first);
 }
 
-/// The deepest nest that the stage can share with the group; 0 if none.
+/// The number of outer loops that the stage can share with the group; 0 if
+/// none.
 static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage,
                                unsigned most, const Aliases &aliases) {
   const LoopStage &first = group.stages.front();
@@ -209,7 +211,8 @@ static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage,
   return 0;
 }
 
-/// Leaves at least one stage a loop of its own, for vectors.
+/// Reduces the depth so that at least one stage has an inner loop, which can be
+/// vectorized.
 static void finish(LoopGroup &group) {
   bool isConsumed = llvm::all_of(group.stages, [&](const LoopStage &stage) {
     return stage.reductionDims.empty() &&
@@ -218,8 +221,8 @@ static void finish(LoopGroup &group) {
   group.canSplitOwnLoop = group.depth == 1 && isConsumed;
   if (isConsumed && group.depth > 0)
     --group.depth;
-  // Rows are added to the result as a whole, not column by column; they may be
-  // divided too.
+  // Do not share the column loop if whole rows are added to the result. It may
+  // be divided into tiles, too.
   if (group.depth == 1 &&
       llvm::all_of(group.stages,
                    [](const LoopStage &stage) {

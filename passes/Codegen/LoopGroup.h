@@ -1,4 +1,4 @@
-//===- LoopGroup.h - Operations that share their outer loops ----*- C++ -*-===//
+//===- LoopGroup.h - Operations that share outer loops ----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_LOOPGROUP_H
 #define LOCKSTEP_PASSES_CODEGEN_LOOPGROUP_H
@@ -20,9 +20,9 @@ struct LoopStage {
   llvm::SmallVector<int64_t> sizes;
 };
 
-/// Operations that follow each other and agree on `depth` outer parallel loops:
-/// an iteration touches no element that another iteration writes. So they run
-/// in one nest, row by row, and its iterations may be divided among tiles.
+/// Consecutive operations with `depth` common outer parallel loops: an
+/// iteration accesses no element that another iteration writes. So they are
+/// executed in one loop nest, whose iterations may be divided into tiles.
 struct LoopGroup {
   llvm::SmallVector<LoopStage> stages;
   unsigned depth = 0;
@@ -31,7 +31,8 @@ struct LoopGroup {
   bool canSplitOwnLoop = false;
 
   llvm::SmallVector<int64_t> getOuterSizes() const;
-  /// Arithmetic operations and bytes of all stages together, whichever is more.
+  /// The cost of all stages, in bytes: the bytes that they access, or their
+  /// arithmetic operations in units of eight, whichever is more.
   int64_t getWork() const;
 };
 
@@ -39,27 +40,28 @@ struct LoopGroup {
 /// dimensions.
 std::optional<LoopStage> makeStage(mlir::linalg::GenericOp op);
 
-/// Partial results of a reduction along contiguous memory: the same for all
-/// targets, so that they agree.
+/// The number of partial results of a reduction along contiguous memory: the
+/// same for all targets, so that their results are equal.
 inline constexpr int64_t kReductionLanes = 32;
 
 /// True for a reduction with all inputs contiguous along its innermost
-/// dimension, or independent of it, which is worth vectors.
+/// dimension, or independent of it, which is long enough for vectors.
 bool reducesContiguously(const LoopStage &stage);
 
 /// True for another reduction with an input that is contiguous along the
 /// result's last dimension: whole rows are added to the result.
 bool runsAlongRows(const LoopStage &stage);
 
-/// Divides the generics of the block into groups, in order. `isTransparent`
-/// tells what may stand between members of a group.
+/// Divides the generics of the block into groups, in order. Operations for
+/// which `isTransparent` holds may be between members of a group.
 llvm::SmallVector<LoopGroup>
 groupStages(mlir::Block &block, const Aliases &aliases,
             llvm::function_ref<bool(mlir::Operation *)> isTransparent);
 
-/// Buffers that only this group uses become one row of themselves: each
-/// iteration of the outer loops has its own. Returns those, with the number of
-/// the index that becomes zero for each outer loop.
+/// Finds buffers that only this group uses, and of which each iteration of the
+/// outer loops needs only one row, so that they can be shrunk to it. Returns
+/// them with the positions of the indices that become zero, one for each outer
+/// loop.
 llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>
 findRowBuffers(const LoopGroup &group);
 

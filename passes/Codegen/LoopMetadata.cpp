@@ -1,4 +1,4 @@
-//===- LoopMetadata.cpp - Loops whose iterations are independent ----------===//
+//===- LoopMetadata.cpp - Mark parallel loops for LLVM --------------------===//
 
 #include "passes/Codegen/LoopMetadata.h"
 

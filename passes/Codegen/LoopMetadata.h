@@ -1,4 +1,4 @@
-//===- LoopMetadata.h - Loops whose iterations are independent --*- C++ -*-===//
+//===- LoopMetadata.h - Mark parallel loops for LLVM ------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_LOOPMETADATA_H
 #define LOCKSTEP_PASSES_CODEGEN_LOOPMETADATA_H
@@ -11,13 +11,13 @@ class Module;
 
 namespace lockstep {
 
-/// Marks a loop whose iterations touch no common element, except where they
-/// only read. LLVM then vectorizes it without comparing addresses at run time,
-/// which would fail for operations in place.
+/// Marks a loop without loop-carried dependences through memory. LLVM then
+/// vectorizes it without alias checks at run time, which would fail for
+/// operations in place.
 void setParallel(mlir::scf::ForOp loop);
 
-/// Completes the mark in LLVM IR, where every load and store must name its
-/// loop.
+/// Completes the mark in LLVM IR, where every load and store must be in the
+/// access group of its loop.
 void markParallelLoops(llvm::Module &module);
 
 } // namespace lockstep

@@ -1,4 +1,4 @@
-//===- LowerKernelLoops.cpp - Structured operations on memory to loops ----===//
+//===- LowerKernelLoops.cpp - Lower linalg on memory to loops -------------===//
 
 #include "passes/Codegen/EmitLoops.h"
 #include "passes/Codegen/EmitProduct.h"
@@ -48,8 +48,8 @@ struct LowerKernelLoops
         IntegerAttr::get(IntegerType::get(&getContext(), 64), tiles));
   }
 
-  /// Operations that may stand beside what a kernel does: they write no memory,
-  /// and read none that the kernel writes.
+  /// True for operations that do not prevent tiling: they write no memory, and
+  /// read none that the kernel writes.
   static bool isTransparent(Operation *op, const Aliases &aliases) {
     if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
       return true;
@@ -75,7 +75,8 @@ struct LowerKernelLoops
                 .wasInterrupted();
   }
 
-  /// A kernel is divided into tiles if these operations are all that it does.
+  /// Whether the kernel consists only of `members` and transparent operations,
+  /// so that it can be divided into tiles.
   bool isAlone(ArrayRef<Operation *> members) {
     Block &body = getOperation().getBody().front();
     Aliases aliases(getOperation());
@@ -122,8 +123,8 @@ struct LowerKernelLoops
 
   void lowerProducts(const CodegenTarget &codegenTarget) {
     func::FuncOp function = getOperation();
-    // Only what reduces: fills and epilogues are erased together with the
-    // product that they are fused with.
+    // Only reductions: fills and epilogues are erased together with the product
+    // that they are fused with.
     SmallVector<linalg::GenericOp> ops;
     function.walk([&](linalg::GenericOp op) {
       if (op.getNumReductionLoops() > 0)

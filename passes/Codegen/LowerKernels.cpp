@@ -1,4 +1,4 @@
-//===- LowerKernels.cpp - Kernels to the LLVM dialect ---------------------===//
+//===- LowerKernels.cpp - Lower kernels to the LLVM dialect ---------------===//
 
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Codegen/Codegen.h"
@@ -18,7 +18,7 @@ namespace lockstep {
 using namespace lockstep;
 using namespace mlir;
 
-/// Loops and vectors to the LLVM dialect; nothing of Lockstep's own.
+/// Adds upstream's conversions of loops and vectors to the LLVM dialect.
 static void addConversionsToLLVM(OpPassManager &pm) {
   pm.addPass(memref::createFoldMemRefAliasOpsPass());
   pm.addPass(createConvertVectorToSCFPass());

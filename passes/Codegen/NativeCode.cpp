@@ -1,4 +1,4 @@
-//===- NativeCode.cpp - From the LLVM dialect to an object ----------------===//
+//===- NativeCode.cpp - Compile the LLVM dialect to an object -------------===//
 
 #include "passes/Codegen/Codegen.h"
 #include "passes/Codegen/LoopMetadata.h"
@@ -16,9 +16,9 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// LLVM may call these even where no library is named, e.g. to copy a large
-/// struct or for `frem`. The object brings its own; the linker drops them where
-/// they are not used.
+/// LLVM may call these functions even without a library, e.g. to copy a large
+/// struct or for `frem`. The object has its own definitions; the linker drops
+/// those that are not used.
 static constexpr StringLiteral kSupport = R"(
 define weak_odr hidden ptr @memcpy(ptr %to, ptr %from, i64 %size) nounwind {
   %r = call { ptr, ptr, i64 } asm sideeffect "rep movsb", "={di},={si},={cx},0,1,2,~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %to, ptr %from, i64 %size)
@@ -65,9 +65,9 @@ define weak_odr hidden float @fmodf(float %x, float %y) nounwind {
 }
 )";
 
-/// Where checked kernels note the first access that does not fit: a state (0:
-/// none, 1: being written, 2: there), the text of the message, and the two
-/// numbers in it. `runtime/device/cpu/CpuBinary.h` has the same.
+/// The record of the first failed check of a kernel: a state (0: none, 1: being
+/// written, 2: complete), the text of the message, and the two numbers in it.
+/// `runtime/device/cpu/CpuBinary.h` has the same layout.
 static constexpr StringLiteral kFaultSupport = R"(
 @lockstep_fault = weak_odr global { i64, ptr, i64, i64 } zeroinitializer, align 64
 define weak_odr hidden void @lockstep_fail(ptr %message, i64 %value, i64 %bound) nounwind {
@@ -85,7 +85,7 @@ done:
 }
 )";
 
-/// Library functions that code may use: those of the object itself.
+/// No library functions are available to optimizations.
 static llvm::TargetLibraryInfoImpl getLibrary(const llvm::Triple &triple) {
   llvm::TargetLibraryInfoImpl library(triple);
   library.disableAllFunctions();
@@ -115,8 +115,8 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions options;
   options.LoopVectorization = options.LoopInterleaving = optimize;
-  // The vectorizer interleaves where it pays, and short loops are unrolled as a
-  // whole; more than that triples code and time.
+  // The vectorizer interleaves where it is profitable, and short loops are
+  // fully unrolled; more unrolling triples code size and compile time.
   options.LoopUnrolling = options.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, options);
   llvm::TargetLibraryInfoImpl library = getLibrary(machine.getTargetTriple());
@@ -153,8 +153,8 @@ lockstep::compileToObject(ModuleOp module, const CodegenTarget &target,
   setFunctionAttributes(*native, target, *machine);
   markParallelLoops(*native);
   runOptimizations(*native, *machine, options.optimize);
-  // Only now: of calls that the code generator makes, optimizations know
-  // nothing, and would drop what nobody seems to use.
+  // Only now, because optimizations do not know the calls that the code
+  // generator inserts, and would drop functions that seem unused.
   SmallVector<StringRef, 2> texts = {kSupport};
   if (native->getFunction("lockstep_fail"))
     texts.push_back(kFaultSupport);

@@ -1,4 +1,4 @@
-//===- PackPanel.cpp - Panels of a product's right operand ----------------===//
+//===- PackPanel.cpp - Pack panels of a product's right operand -----------===//
 
 #include "passes/Codegen/PackPanel.h"
 
@@ -48,7 +48,7 @@ public:
         dim = zero;
   }
 
-  /// Packs a part of the only reduction dimension instead of all dimensions.
+  /// Packs a block of the only reduction dimension instead of all dimensions.
   void setBlock(Value length, Value number) {
     count = length;
     first = dims[product.kDims[0]];
@@ -147,7 +147,7 @@ private:
         builder, loc, builder.getZeroAttr(VectorType::get(lanes, element)));
   }
 
-  /// The operand is contiguous along the column.
+  /// Packs an operand that is contiguous along the column.
   void copyRow() {
     for (int64_t column = 0; column < width; column += lanes) {
       SmallVector<Value> point(dims);
@@ -159,7 +159,7 @@ private:
     }
   }
 
-  /// The operand is contiguous along the reduction dimension `along`.
+  /// Packs an operand that is contiguous along the reduction dimension `along`.
   void transposeRows(unsigned along) {
     int64_t size = product.sizes[along], rest = size % lanes;
     if (!count) {
@@ -169,7 +169,7 @@ private:
         transposeSquares(along, constant(size - rest), rest);
       return;
     }
-    // Blocks are whole squares; only the last may end with a part of one.
+    // Blocks consist of whole squares, except for the end of the last one.
     Value squares =
         arith::DivUIOp::create(builder, loc, count, constant(lanes));
     Value full = arith::AddIOp::create(
@@ -210,7 +210,7 @@ private:
     }
   }
 
-  /// Neither: one element at a time.
+  /// Packs any other operand, one element at a time.
   void gatherRow() {
     int64_t padded = llvm::alignTo(width, lanes);
     for (int64_t column = width / lanes * lanes; column < padded;

@@ -60,7 +60,8 @@ struct PlaceBuffers : lockstep::impl::PlaceBuffersPassBase<PlaceBuffers> {
       onStack.insert(allocs[i]);
     }
 
-    // All go to the entry: a loop uses the same memory in each iteration.
+    // Allocate all in the entry block: a loop uses the same memory in each
+    // iteration.
     Block &entry = function.getBody().front();
     OpBuilder builder = OpBuilder::atBlockBegin(&entry);
     int64_t scratch = 0;
@@ -81,7 +82,7 @@ struct PlaceBuffers : lockstep::impl::PlaceBuffersPassBase<PlaceBuffers> {
     if (scratch == 0)
       return;
 
-    // The new argument comes after the other buffers; a tile uses its own part.
+    // The new argument follows the other buffers; each tile uses a part of it.
     unsigned numBuffers =
         function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt();
     auto type = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());

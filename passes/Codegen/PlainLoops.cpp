@@ -1,4 +1,4 @@
-//===- PlainLoops.cpp - The way that always works -------------------------===//
+//===- PlainLoops.cpp - Lower structured operations to scalar loops -------===//
 
 #include "passes/Codegen/PlainLoops.h"
 

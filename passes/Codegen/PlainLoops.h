@@ -1,4 +1,4 @@
-//===- PlainLoops.h - The way that always works -----------------*- C++ -*-===//
+//===- PlainLoops.h - Lower to scalar loops ---------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_PLAINLOOPS_H
 #define LOCKSTEP_PASSES_CODEGEN_PLAINLOOPS_H
@@ -8,15 +8,15 @@
 
 namespace lockstep {
 
-/// Turns every structured operation into a nest of loops over scalars.
+/// Converts every structured operation to a nest of loops over scalars. This
+/// works for all of them.
 llvm::LogicalResult lowerToPlainLoops(mlir::func::FuncOp function);
 
-/// Takes away all fast-math flags: nothing is left to the choice of a later
-/// stage.
+/// Removes all fast-math flags, so that later stages cannot change rounding.
 void fixRounding(mlir::func::FuncOp function);
 
-/// What all ways of generating code agree on: where a reduction adds a product
-/// of f32 or f64, `c + a * b`, it rounds once.
+/// Converts `c + a * b` in a reduction of f32 or f64 to a fused multiply-add,
+/// so that all code generators round it once.
 void formMultiplyAdds(mlir::linalg::GenericOp op);
 
 } // namespace lockstep

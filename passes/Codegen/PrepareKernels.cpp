@@ -1,4 +1,4 @@
-//===- PrepareKernels.cpp - Few forms to generate code for ----------------===//
+//===- PrepareKernels.cpp - Normalize the bodies of kernels ---------------===//
 
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Canonicalization.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace {
 
-/// A large constant of one value is cheaper to fill than to read.
+/// Converts a large splat constant to a fill, which is cheaper than reading it.
 struct SplatToFill : OpRewritePattern<arith::ConstantOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -43,7 +43,7 @@ struct SplatToFill : OpRewritePattern<arith::ConstantOp> {
   }
 };
 
-/// Only moves elements: the body yields one of its inputs.
+/// True if `op` only moves elements: the body yields one of its inputs.
 bool isDataMovement(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic || generic.getNumDpsInits() != 1 ||
@@ -55,16 +55,16 @@ bool isDataMovement(Operation *op) {
          argument.getArgNumber() < generic.getNumDpsInputs();
 }
 
-/// Reads one value everywhere: what a fill has written.
+/// True if the operand is a fill, so that all its elements are equal.
 bool isFillRead(OpOperand *use) {
   auto fill = use->get().getDefiningOp<linalg::GenericOp>();
   return fill && isDataMovement(fill) &&
          !isa<ShapedType>(fill.getDpsInputs().front().getType());
 }
 
-/// True if `producer` may be recomputed inside of the operation that uses it. A
-/// reduction reads its inputs many times; only moves of elements fold into it,
-/// everything else into element-wise operations.
+/// True if the producer of an operand may be fused into the operation that uses
+/// it. A reduction may read its inputs many times, so in general only data
+/// movement is fused into it.
 bool shouldFuse(OpOperand *use) {
   Operation *producer = use->get().getDefiningOp();
   auto consumer = dyn_cast<linalg::LinalgOp>(use->getOwner());
@@ -74,7 +74,7 @@ bool shouldFuse(OpOperand *use) {
     return true;
   if (!producer->hasOneUse())
     return false;
-  // Body that are evaluated once for each element of the result only.
+  // Only if the body is evaluated once for each element of the operand.
   if (consumer.getNumReductionLoops() == 0)
     return consumer.getMatchingIndexingMap(use).isPermutation();
   // A reduction with one input reads each of its elements once.
@@ -95,8 +95,8 @@ struct PrepareKernels : lockstep::impl::PrepareKernelsPassBase<PrepareKernels> {
       lockstep::populateInitsAsInputsPatterns(patterns);
       if (failed(applyPatternsGreedily(kernel, std::move(patterns))))
         return signalPassFailure();
-      // Values that are the same everywhere are never stored to be read: they
-      // may have any size.
+      // Fills, which may be large, are fused at every level, instead of being
+      // stored and read.
       fuse(kernel, optimize ? shouldFuse : isFillRead);
     }
   }

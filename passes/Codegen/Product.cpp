@@ -42,8 +42,8 @@ bool lockstep::isInnermostContiguous(Value memref) {
   return type.hasStaticShape() && type.isLastDimUnitStride();
 }
 
-/// The input of the generic that `value`, a value of its body, is, perhaps
-/// extended to a wider float.
+/// The input of the generic of which `value`, in its body, is the element,
+/// possibly extended to a wider float; null if there is none.
 static OpOperand *getInput(linalg::GenericOp op, Value value) {
   while (auto extend = value.getDefiningOp<arith::ExtFOp>())
     value = extend.getIn();
@@ -94,8 +94,8 @@ std::optional<Product> lockstep::matchProduct(linalg::GenericOp op) {
     if (!cast<MemRefType>(operand.get().getType()).hasStaticShape())
       return std::nullopt;
 
-  // Vectors run along the last dimension of the result; the operand that has it
-  // is the right one.
+  // Vectorize along the last dimension of the result; the operand that is
+  // indexed by it is the right one.
   auto last = dyn_cast<AffineDimExpr>(outMap.getResults().back());
   if (!last)
     return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<Product> lockstep::matchProduct(linalg::GenericOp op) {
     else
       product.rowDims.push_back(dim);
   }
-  // The longest dimension is tiled, the innermost of equal ones.
+  // Tile the longest row dimension, the innermost of equal ones.
   if (!product.rowDims.empty()) {
     auto *longest = product.rowDims.begin();
     for (unsigned &dim : product.rowDims)

@@ -11,8 +11,8 @@ namespace lockstep {
 
 /// `out[rows, column] += lhs[rows, k] * rhs[k, column]` over any number of
 /// dimensions: matrix products in all transpositions, batched products,
-/// convolutions and their gradients. Vectors lie along `column`; elements of
-/// `lhs` are broadcast.
+/// convolutions and their gradients. `column` is vectorized; elements of `lhs`
+/// are broadcast.
 struct Product {
   mlir::linalg::GenericOp op;
   mlir::OpOperand *lhs = nullptr;
@@ -20,11 +20,11 @@ struct Product {
   mlir::OpOperand *out = nullptr;
   llvm::SmallVector<int64_t> sizes; ///< Extents of the iteration space.
   llvm::SmallVector<unsigned>
-      outerDims; ///< Parallel dimensions of `rhs` other than `column`; a packed
-                 ///< panel holds for one point of them.
+      outerDims; ///< Parallel dimensions of `rhs` other than `column`; a panel
+                 ///< is packed for each point of them.
   llvm::SmallVector<unsigned>
-      rowDims; ///< Parallel dimensions of `lhs` alone, the one that is tiled
-               ///< (`row`) left out.
+      rowDims; ///< Parallel dimensions of `lhs` alone, except for the one that
+               ///< is tiled (`row`).
   llvm::SmallVector<unsigned> kDims; ///< Reduction dimensions, in order.
   unsigned column = 0;
   std::optional<unsigned>
@@ -37,13 +37,13 @@ struct Product {
   /// Multiply-adds of the whole product.
   int64_t getMultiplyAdds() const;
   mlir::Type getElementType() const;
-  /// How the operand is indexed by the dimensions.
+  /// The indexing map of an operand.
   mlir::AffineMap getMap(mlir::OpOperand *operand) const {
     return mlir::linalg::GenericOp(op).getMatchingIndexingMap(operand);
   }
 };
 
-/// Recognizes a product whose result is f32 or f64 and contiguous along a
+/// Matches a product whose result is f32 or f64 and contiguous along a
 /// dimension that only one of the operands has.
 std::optional<Product> matchProduct(mlir::linalg::GenericOp op);
 
@@ -51,8 +51,7 @@ std::optional<Product> matchProduct(mlir::linalg::GenericOp op);
 /// result involves it.
 std::optional<unsigned> getOnlyResult(mlir::AffineMap map, unsigned dim);
 
-/// True if the elements of `memref` that differ in the last index by one are
-/// neighbours.
+/// True if `memref` has a static shape, and unit stride in its last dimension.
 bool isInnermostContiguous(mlir::Value memref);
 
 } // namespace lockstep

@@ -1,4 +1,4 @@
-//===- ProductEmitter.cpp - What all code of products has in common -------===//
+//===- ProductEmitter.cpp - Common code of product emitters ---------------===//
 
 #include "passes/Codegen/ProductEmitter.h"
 
@@ -101,8 +101,8 @@ void ProductEmitter::emitBlocks(unsigned dim, int64_t step,
   };
   if (range.isWhole)
     return emitRest();
-  // The part that reaches the end does the rest. Parts are multiples of the
-  // step, so an empty one begins at the end.
+  // The remainder belongs to the last part that is not empty. Parts are
+  // multiples of the step, so an empty one begins at the end.
   Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                        range.end, constant(range.size));
   Value isFilled = arith::CmpIOp::create(

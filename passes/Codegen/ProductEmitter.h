@@ -1,4 +1,4 @@
-//===- ProductEmitter.h - What all code of products has in common ---------===//
+//===- ProductEmitter.h - Common code of product emitters -------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_PRODUCTEMITTER_H
 #define LOCKSTEP_PASSES_CODEGEN_PRODUCTEMITTER_H
@@ -11,15 +11,16 @@
 
 namespace lockstep {
 
-/// Rows of a block and vectors of a panel: what is held in registers.
+/// The block of the result that is held in registers: its rows, and the vectors
+/// of each row.
 struct BlockShape {
   int64_t rows = 1, vectors = 1;
 };
 
-/// The block that fills the registers of the target best.
+/// The block that makes the best use of the registers of the target.
 BlockShape chooseBlock(const Product &product, const CodegenTarget &target);
 
-/// Loops, loads and stores of a product, and its epilogue.
+/// Emits loops, loads and stores of a product, and its epilogue.
 class ProductEmitter {
 public:
   ProductEmitter(mlir::OpBuilder &builder, ProductGroup &group,
@@ -35,17 +36,17 @@ protected:
   /// One loop over the tile's range of each of the dimensions.
   void emitLoops(llvm::ArrayRef<unsigned> order,
                  llvm::function_ref<void()> body);
-  /// Full blocks of `step`, then what is left over at the end of the dimension:
-  /// `body` gets the number of elements.
+  /// Full blocks of `step`, then the remainder at the end of the dimension.
+  /// `body` is called with the number of elements.
   void emitBlocks(unsigned dim, int64_t step,
                   llvm::function_ref<void(int64_t)> body);
-  /// Ranges of the tile; parts of the column and the row are multiples of these
-  /// numbers.
+  /// Sets the ranges of the tile; parts of the column and the row are multiples
+  /// of `columnMultiple` and `rowMultiple`.
   void setRanges(Value tile, llvm::ArrayRef<Split> splits,
                  int64_t columnMultiple, int64_t rowMultiple);
 
-  /// Indices of an operand at the values of the dimensions. Loops that are not
-  /// open do not occur in the map.
+  /// Indices of an operand at the values of the dimensions. Dimensions without
+  /// a value do not occur in the map.
   llvm::SmallVector<Value> getIndices(mlir::AffineMap map,
                                       llvm::ArrayRef<Value> values);
   /// `active` elements from contiguous memory; the other lanes are zero.
@@ -54,7 +55,7 @@ protected:
                    int64_t active);
   /// One element of the left operand, in all lanes.
   Value loadBroadcast(Value memory, mlir::ValueRange indices);
-  /// Where the product starts: the filled value, or what is in memory.
+  /// The initial value of the accumulator: the filled value, or that in memory.
   Value getInitial(llvm::ArrayRef<Value> point, int64_t active);
   int64_t getNumVectors(int64_t width);
   int64_t getActive(int64_t width, int64_t vector) {
@@ -82,9 +83,9 @@ private:
                      llvm::ArrayRef<Value> point, int64_t active);
 };
 
-/// Products of a long reduction: blocks of both operands are packed so that
-/// they stay in the caches, and partial results are kept in memory between
-/// blocks. Every element is still one chain of multiply-adds in order.
+/// Whether the product has a long reduction, so that blocks of both operands
+/// are packed to stay in the caches, and partial results are kept in memory
+/// between blocks. Every element is still one chain of multiply-adds in order.
 bool wantsBlocks(const Product &product, const CodegenTarget &target);
 void emitBlockedProduct(mlir::OpBuilder &builder, ProductGroup &group,
                         const CodegenTarget &target, mlir::Value tile,

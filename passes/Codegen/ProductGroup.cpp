@@ -1,4 +1,4 @@
-//===- ProductGroup.cpp - A product and what is fused with it -------------===//
+//===- ProductGroup.cpp - A product and its epilogue ----------------------===//
 
 #include "passes/Codegen/ProductGroup.h"
 
@@ -20,8 +20,8 @@ static SmallVector<unsigned> getResultDims(const Product &product) {
                              });
 }
 
-/// Dimensions of the product at the indices of `operand`, for an operation
-/// whose dimensions are `dims` of the product; -1 for others.
+/// For each index of `operand`, the dimension of the product, or -1 if it is
+/// not a dimension. `dims` maps the dimensions of `op` to those of the product.
 static SmallVector<int> getIndexDims(linalg::GenericOp op, OpOperand *operand,
                                      ArrayRef<unsigned> dims) {
   return llvm::map_to_vector(op.getMatchingIndexingMap(operand).getResults(),
@@ -45,7 +45,8 @@ SmallVector<unsigned> ProductGroup::getDims(linalg::GenericOp op) const {
   return {};
 }
 
-/// The scalar that a generic without inputs stores everywhere.
+/// The scalar that a generic without inputs stores to all elements; null for
+/// other generics.
 static Value getFilledValue(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 0 || op.getNumDpsInits() != 1 ||
       op.getBlock()->getOperations().size() != 1)
@@ -98,8 +99,8 @@ static bool canReadVectors(linalg::GenericOp op, ArrayRef<unsigned> dims,
                       [&](Value init) { return isInnermostContiguous(init); });
 }
 
-/// True if the two operands, of operations whose dimensions are those of the
-/// product, are the same element.
+/// True if the two operands access the same element at each point of the
+/// product.
 static bool isSameElement(linalg::GenericOp first, OpOperand *a,
                           ArrayRef<unsigned> firstDims,
                           linalg::GenericOp second, OpOperand *b,
@@ -114,7 +115,7 @@ static bool isSameElement(linalg::GenericOp first, OpOperand *a,
          indices == getIndexDims(second, b, secondDims);
 }
 
-/// True if `op` may be computed tile by tile right after the product.
+/// True if `op` may be computed for each tile directly after the product.
 static bool canFuse(ProductGroup &group, linalg::GenericOp op,
                     const Aliases &aliases) {
   const Product &product = group.product;
@@ -132,8 +133,8 @@ static bool canFuse(ProductGroup &group, linalg::GenericOp op,
             }))
       return false;
   }
-  // What this operation writes must not be read by the product, nor at another
-  // element by an operation of the group.
+  // Elements that this operation writes must not be read by the product, nor at
+  // another point by an operation of the group.
   SmallVector<linalg::GenericOp> members(group.epilogue);
   members.push_back(op);
   for (OpOperand &init : op.getDpsInitsMutable()) {
@@ -155,7 +156,7 @@ static bool canFuse(ProductGroup &group, linalg::GenericOp op,
                            &init, dims, aliases))
           return false;
   }
-  // Nor may it read, at another element, what the group writes.
+  // Nor may it read, at another point, elements that the group writes.
   for (linalg::GenericOp member : group.epilogue)
     for (OpOperand &init : member.getDpsInitsMutable())
       for (OpOperand *input : op.getDpsInputOperands())
@@ -194,7 +195,7 @@ ProductGroup lockstep::collectProductGroup(const Product &product,
                  llvm::is_contained(group.epilogue, user);
         }))
       group.registers.insert(buffer);
-  // Without a fill, the product starts from what is in memory.
+  // Without a fill, the product accumulates to the value in memory.
   if (!group.fill)
     group.registers.erase(product.out->get());
   return group;

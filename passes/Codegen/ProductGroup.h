@@ -1,4 +1,4 @@
-//===- ProductGroup.h - A product and what is fused with it -----*- C++ -*-===//
+//===- ProductGroup.h - A product and its epilogue --------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_PRODUCTGROUP_H
 #define LOCKSTEP_PASSES_CODEGEN_PRODUCTGROUP_H
@@ -15,16 +15,17 @@ namespace lockstep {
 struct ProductGroup {
   Product product;
   mlir::linalg::GenericOp
-      fill;            ///< Null if the product adds to what is in memory.
+      fill;            ///< Null if the product accumulates to memory.
   mlir::Value initial; ///< The scalar that the fill stores.
   llvm::SmallVector<mlir::linalg::GenericOp> epilogue;
-  /// What the group computes: for each buffer, the product's dimensions in the
-  /// order of the buffer's indices.
+  /// The buffers that the group computes, each with the product's dimensions in
+  /// the order of the buffer's indices.
   llvm::MapVector<mlir::Value, llvm::SmallVector<unsigned>> buffers;
-  /// Buffers that nothing outside of the group reads: they stay in registers.
+  /// Buffers that are not accessed outside of the group: they stay in
+  /// registers.
   llvm::SmallDenseSet<mlir::Value> registers;
 
-  /// The operation before which the code of the group goes.
+  /// The operation before which the code of the group is emitted.
   mlir::Operation *getPosition() {
     return epilogue.empty() ? product.op.getOperation()
                             : epilogue.back().getOperation();
@@ -34,12 +35,12 @@ struct ProductGroup {
   llvm::SmallVector<unsigned> getDims(mlir::linalg::GenericOp op) const;
 };
 
-/// Collects what can be fused with the product. Operations in `function` that
-/// may be the same memory (in-place results) are kept apart.
+/// Collects the operations that can be fused with the product. Aliases of the
+/// buffers of `function` (in-place results) are taken into account.
 ProductGroup collectProductGroup(const Product &product,
                                  mlir::func::FuncOp function);
 
-/// Removes the operations of the group, and buffers that are not used any more.
+/// Erases the operations of the group, and buffers that are no longer used.
 void eraseProductGroup(ProductGroup &group);
 
 } // namespace lockstep

@@ -56,8 +56,8 @@ lockstep::createTargetMachine(const CodegenTarget &target, bool optimize) {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
-    // There are no checksums in kernels, and looking for them takes time
-    // exponential in the size of a loop's expressions.
+    // Kernels contain no checksums, and the search for them takes exponential
+    // time in the size of a loop's expressions.
     llvm::DisableLIRP::HashRecognize = true;
     return true;
   }();
@@ -69,7 +69,7 @@ lockstep::createTargetMachine(const CodegenTarget &target, bool optimize) {
   if (!backend)
     return nullptr;
   llvm::TargetOptions options;
-  // The linker drops what no kernel uses.
+  // Allows the linker to drop unused functions.
   options.FunctionSections = true;
   return std::unique_ptr<llvm::TargetMachine>(
       backend->createTargetMachine(triple, target.name, /*Features=*/"",

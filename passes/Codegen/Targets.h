@@ -15,8 +15,8 @@ class TargetMachine;
 
 namespace lockstep {
 
-/// An instruction set. Code is never generated for "the host": an artifact has
-/// the same bytes wherever it is compiled.
+/// An instruction set. Code is never generated for "the host", so that an
+/// artifact has the same bytes on whatever machine it is compiled.
 struct CodegenTarget {
   llvm::StringLiteral
       name; ///< As the user and LLVM write it, e.g. `x86-64-v3`.
@@ -29,8 +29,8 @@ struct CodegenTarget {
   unsigned getLanes(unsigned bits) const { return vectorBits / bits; }
 };
 
-/// The target of this name; else an error that lists the known ones. LLVM
-/// aborts on names that it does not know.
+/// The target of this name, or an error that lists the known ones. (LLVM would
+/// abort on an unknown name.)
 llvm::Expected<const CodegenTarget *> lookupTarget(llvm::StringRef name);
 
 /// Targets of a list separated by commas, each once, in the order given.

@@ -1,4 +1,4 @@
-//===- TotalArithmetic.cpp - Arithmetic that is defined everywhere --------===//
+//===- TotalArithmetic.cpp - Make arithmetic total ------------------------===//
 
 #include "passes/Codegen/TotalArithmetic.h"
 
@@ -11,7 +11,7 @@ using namespace lockstep;
 using namespace mlir;
 
 namespace {
-/// Builds what replaces one operation, on scalars or vectors.
+/// Builds the replacement of one operation, on scalars or vectors.
 class Replacement {
 public:
   explicit Replacement(Operation *op)
@@ -26,8 +26,8 @@ public:
     Value zero = integer(type, APInt::getZero(width)),
           one = integer(type, APInt(width, 1));
     Value isZero = compare(arith::CmpIPredicate::eq, divisor, zero);
-    // Divided by one instead, the least number stays itself, and its remainder
-    // is zero: the result for -1.
+    // The least number divided by -1 has the same result as divided by one: the
+    // least number, and the remainder zero.
     Value isReplaced = isZero;
     if (isSigned) {
       Value isLeast = compare(arith::CmpIPredicate::eq, dividend,
@@ -65,8 +65,8 @@ public:
                        integer(type, APInt::getZero(width))));
   }
 
-  /// The conversion itself has no defined result out of range, so it must not
-  /// be what is selected there.
+  /// The conversion itself has an undefined result out of range, where another
+  /// value must be selected.
   void convert(bool isSigned) {
     Value value = op->getOperand(0);
     Type type = op->getResult(0).getType();
@@ -127,7 +127,7 @@ private:
     return result;
   }
 
-  /// What used the result uses `value`, which is computed from it.
+  /// Replaces the uses of the result by `value`, which is computed from it.
   void replaceUses(Value value) {
     op->getResult(0).replaceUsesWithIf(value, [&](OpOperand &use) {
       return !created.contains(use.getOwner());

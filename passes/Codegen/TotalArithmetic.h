@@ -1,4 +1,4 @@
-//===- TotalArithmetic.h - Arithmetic that is defined everywhere ----------===//
+//===- TotalArithmetic.h - Make arithmetic total ----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_TOTALARITHMETIC_H
 #define LOCKSTEP_PASSES_CODEGEN_TOTALARITHMETIC_H
@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// Gives operations of `arith` a result where MLIR leaves it undefined, or the
-/// processor signals an error. The results are those of XLA and of the
-/// reference interpreter:
+/// Defines the results of operations of `arith` on operands for which MLIR
+/// leaves them undefined, or the processor signals an error. The results are
+/// those of XLA and of the reference interpreter:
 ///
 /// | operation | operands | result |
 /// |---|---|---|
@@ -20,7 +20,7 @@ namespace lockstep {
 /// | `fptosi`, `fptoui` | NaN | 0 |
 /// | `fptosi`, `fptoui` | out of range | the nearest integer of the type |
 ///
-/// Operations whose constant operand excludes these cases are left as they are.
+/// Operations whose constant operand excludes these cases are not changed.
 void defineArithmetic(mlir::func::FuncOp function);
 
 } // namespace lockstep

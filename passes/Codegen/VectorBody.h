@@ -12,8 +12,8 @@ namespace lockstep {
 bool isVectorizableBody(mlir::linalg::GenericOp op);
 
 /// Evaluates the body on vectors of `lanes` elements, one for each argument of
-/// the block; returns what it yields. Arguments that are null are not used by
-/// the body.
+/// the block; returns the yielded vectors. Arguments that are null are not used
+/// by the body.
 llvm::SmallVector<mlir::Value> evaluateBody(mlir::OpBuilder &builder,
                                             mlir::linalg::GenericOp op,
                                             mlir::ValueRange arguments,
