@@ -202,8 +202,8 @@ def BFloatsAsBitsPass : Pass<"bfloats-as-bits", "::mlir::LLVM::LLVMFuncOp"> {
 def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let summary = "lowers kernels to the LLVM dialect: all of the passes above, then the conversions";
   let description = [{
-    The part of `generate-code` for one target, up to the translation to LLVM IR: for tests, and to read the code of a kernel. The module must
-    contain only kernels.
+    The part of `generate-code` for one target, up to the translation to LLVM IR: for tests, and to read the code of a kernel. The module
+    should contain only kernels, since the conversions apply to all functions.
 
     ```mlir
     // before
