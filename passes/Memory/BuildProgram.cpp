@@ -1,4 +1,4 @@
-//===- BuildProgram.cpp - Writes a placed step as device IR ---------------===//
+//===- BuildProgram.cpp - Convert a planned step to a device program ------===//
 
 #include "passes/Memory/BuildProgram.h"
 
@@ -61,8 +61,8 @@ private:
     return getSlice(plan.storageOf.at(tensor), tensor);
   }
 
-  /// The slice of type `type` in storage `id`; all slices stand at the start of
-  /// the program.
+  /// The slice of type `type` in storage `id`; all slices are in the prologue,
+  /// at the start of the program.
   Value getSlice(StorageId id, RankedTensorType type, StringAttr input = {},
                  bool isUnsigned = false, DenseI64ArrayAttr sizeRegisters = {},
                  IntegerAttr bound = {}) {
@@ -81,8 +81,8 @@ private:
     return slice;
   }
 
-  /// Goes behind what stands at the start of the program because it is needed
-  /// everywhere.
+  /// Sets the insertion point to the end of the prologue: the operations at the
+  /// start of the program that define slices and constant registers.
   void setInsertionPointInPrologue() {
     if (lastInPrologue)
       builder.setInsertionPointAfter(lastInPrologue);
@@ -90,7 +90,8 @@ private:
       builder.setInsertionPointToStart(&program.getBody().front());
   }
 
-  /// For each dimension of `tensor` the register with its size, or -1.
+  /// For each dimension of `tensor` the register with its size, or -1 if it is
+  /// static.
   DenseI64ArrayAttr getSizeRegisters(Value tensor) {
     auto type = cast<RankedTensorType>(tensor.getType());
     SmallVector<int64_t> result(type.getRank(), -1);
@@ -106,8 +107,8 @@ private:
     return builder.getDenseI64ArrayAttr(result);
   }
 
-  /// Batch tensors are declared even if the program does not read them: they
-  /// are what the host has to give.
+  /// Batch tensors are declared even if the program does not read them, because
+  /// the host has to supply them.
   void declareInputs() {
     for (BlockArgument argument : step.getArguments()) {
       auto binding = step.getArgAttrOfType<device::BindingAttr>(
@@ -130,11 +131,11 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Once
+  // Sections that one replica executes
   //===--------------------------------------------------------------------===//
 
-  /// Goes on inside a `device.once`, opening one if the last command is not in
-  /// one already.
+  /// Continues inside a `device.once`, which is created if the last command is
+  /// not in one already.
   void enterOnce(Location loc) {
     if (replicas == 1 || openOnce)
       return;
@@ -143,7 +144,7 @@ private:
     builder.setInsertionPointToStart(builder.createBlock(&once.getBody()));
   }
 
-  /// Goes on behind the open `device.once`, if there is one.
+  /// Continues behind the open `device.once`, if there is one.
   void leaveOnce() {
     if (!openOnce)
       return;
@@ -184,7 +185,7 @@ private:
       if (failed(result))
         return failure();
     }
-    // A region of its own ends what was open inside it.
+    // A `device.once` does not extend beyond its region.
     leaveOnce();
     return success();
   }
@@ -302,7 +303,7 @@ private:
     return it->second;
   }
 
-  /// An integer in memory that becomes a size or a bound is loaded.
+  /// Loads an integer from memory that is used as a size or bound.
   LogicalResult lower(arith::IndexCastOp cast) {
     auto extract = cast.getIn().getDefiningOp<tensor::ExtractOp>();
     if (!cast.getType().isIndex() || !extract || !extract.getIndices().empty())
@@ -323,8 +324,8 @@ private:
     if (failed(lower) || failed(upper) || failed(stride))
       return loop.emitError(
           "expected bounds that are constants or integers in memory");
-    // The induction variable has a register of its own, so that the loop can
-    // run again.
+    // The induction variable has a separate register, since that of the lower
+    // bound must keep its value for the next execution of the loop.
     int64_t induction = nextRegister++;
     device::SetRegisterOp::create(builder, loc, induction, 0);
     device::AddRegisterOp::create(builder, loc, induction, *lower);
@@ -421,10 +422,10 @@ private:
   Operation *lastInPrologue = nullptr;
   int64_t nextChannel = 0, nextRegister = 0;
   llvm::DenseMap<std::tuple<StorageId, Type, Attribute>, Value> slices;
-  /// Where indices are: loaded sizes and bounds, induction variables.
+  /// The registers of indices: loaded sizes and bounds, induction variables.
   llvm::DenseMap<Value, int64_t> registers;
-  /// Not a DenseMap, which has no room for the greatest and the least number:
-  /// any may be a bound.
+  /// Not a DenseMap, whose two reserved keys (the greatest and the least
+  /// number) may be bounds.
   std::map<int64_t, int64_t> constantRegisters;
 };
 

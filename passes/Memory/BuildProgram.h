@@ -1,4 +1,4 @@
-//===- BuildProgram.h - Writes a placed step as device IR -------*- C++ -*-===//
+//===- BuildProgram.h - Convert a planned step to a program -----*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_BUILDPROGRAM_H
 #define LOCKSTEP_PASSES_MEMORY_BUILDPROGRAM_H
@@ -7,8 +7,7 @@
 
 namespace lockstep {
 
-/// Replaces `step` by a `device.program` that does the same on the storages of
-/// `plan`.
+/// Replaces `step` by an equivalent `device.program` on the storages of `plan`.
 llvm::FailureOr<device::ProgramOp>
 buildProgram(mlir::func::FuncOp step, const StoragePlan &plan,
              const PlacementResult &placement, const StepLayout &layout,

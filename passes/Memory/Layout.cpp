@@ -1,4 +1,4 @@
-//===- Layout.cpp - Where variables, inputs, scalars and constants are ----===//
+//===- Layout.cpp - Memory layout of variables and inputs -----------------===//
 
 #include "passes/Memory/Layout.h"
 

@@ -1,4 +1,4 @@
-//===- Layout.h - Where variables, inputs, scalars and constants are ------===//
+//===- Layout.h - Memory layout of variables and inputs ---------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_LAYOUT_H
 #define LOCKSTEP_PASSES_MEMORY_LAYOUT_H
@@ -13,18 +13,18 @@
 
 namespace lockstep {
 
-/// A place in one of the memories that belong to the whole artifact, in bytes.
+/// An address in one of the memory spaces of the artifact, in bytes.
 struct Place {
   device::Space space;
   int64_t offset;
 };
 
-/// All memories that the steps of a module share: variables, host scalars,
-/// constants.
+/// The layout of the memory that all steps of a module share: variables, host
+/// scalars, constants.
 class ModuleLayout {
 public:
-  /// Gives every `replica.variable` and every scalar argument a place. Scalars
-  /// of one name must agree in type.
+  /// Assigns an address to every `replica.variable` and every scalar argument.
+  /// Scalars of the same name must have the same type.
   static llvm::FailureOr<ModuleLayout> create(mlir::ModuleOp module);
 
   Place getVariable(llvm::StringRef name) const {
@@ -32,7 +32,7 @@ public:
   }
   int64_t getScalar(llvm::StringRef name) const { return scalars.lookup(name); }
 
-  /// The place of a constant; equal constants share one.
+  /// Adds a constant, unless there is an equal one, and returns its offset.
   int64_t addConstant(mlir::DenseElementsAttr value);
 
   /// Replaces `replica.variable` by `device.variable`, and adds scalars and
@@ -42,7 +42,7 @@ public:
 private:
   llvm::StringMap<Place> variables;
   llvm::StringMap<int64_t> scalars;
-  /// What is known of each scalar, in the order of first use.
+  /// A host scalar; they are in the order of first use.
   struct Scalar {
     std::string name;
     mlir::RankedTensorType type;
@@ -55,13 +55,13 @@ private:
   std::vector<char> constantBytes;
 };
 
-/// The memories of one step: those of the module, and its inputs.
+/// The memory layout of one step: that of the module, and its inputs.
 class StepLayout {
 public:
   StepLayout(ModuleLayout &module, mlir::func::FuncOp step);
 
   Place getArgument(unsigned index) const { return arguments[index]; }
-  /// The place of a tensor of a batch that the step loads.
+  /// The address of a tensor of a batch that the step loads.
   Place getBatchTensor(llvm::StringRef name) const {
     return {device::Space::Input, batchTensors.lookup(name)};
   }
@@ -75,8 +75,7 @@ private:
   int64_t inputSize = 0;
 };
 
-/// Alignment of everything that is placed, in bytes: a cache line, and the
-/// widest vector.
+/// Alignment of all allocations, in bytes: a cache line, and the widest vector.
 constexpr int64_t kAlignment = 64;
 
 } // namespace lockstep

@@ -1,4 +1,4 @@
-//===- Lifetimes.cpp - Positions in a step, and last uses -----------------===//
+//===- Lifetimes.cpp - Live ranges of values in a step --------------------===//
 
 #include "passes/Memory/Lifetimes.h"
 
@@ -25,12 +25,12 @@ int64_t Lifetimes::getLastUse(Value value) const {
   int64_t last = -1;
   for (Operation *user : value.getUsers()) {
     Operation *ancestor = value.getParentBlock()->findAncestorOpInBlock(*user);
-    // A value of one region of a while may be used in none but that region.
+    // A user outside of the block of the definition has no ancestor in it.
     last = std::max(last, ancestor ? getLast(ancestor) : getLast(user));
     if (isView(user))
       last = std::max(last, getLastUse(user->getResult(0)));
-    // Conditions and bounds are read where the scalar is used, not where it is
-    // extracted.
+    // The memory of a condition or bound is read where the extracted scalar is
+    // used.
     if (user->getNumResults() == 1 &&
         user->getResult(0).getType().isIntOrIndexOrFloat())
       last = std::max(last, getLastUse(user->getResult(0)));

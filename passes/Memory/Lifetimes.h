@@ -1,4 +1,4 @@
-//===- Lifetimes.h - Positions in a step, and last uses ---------*- C++ -*-===//
+//===- Lifetimes.h - Live ranges of values in a step ------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_LIFETIMES_H
 #define LOCKSTEP_PASSES_MEMORY_LIFETIMES_H
@@ -22,9 +22,9 @@ public:
     return positions.lookup(op).second;
   }
 
-  /// The position behind which nobody reads `value`, nor a view of it. A use
-  /// inside a loop that does not hold the definition counts as one at the
-  /// loop's end, since the loop may run again.
+  /// The end of the live range: the last position that reads `value` or a view
+  /// of it. A use in a loop that does not contain the definition counts as one
+  /// at the end of the loop, since the next iteration may read it.
   int64_t getLastUse(mlir::Value value) const;
 
   /// Whether all uses of `value` and its views come before `op`, or are `op`

@@ -1,4 +1,4 @@
-//===- MemoryRemarks.cpp - Why values are where they are ------------------===//
+//===- MemoryRemarks.cpp - Remarks about the memory plan ------------------===//
 
 #include "passes/Memory/MemoryRemarks.h"
 
@@ -83,7 +83,7 @@ private:
                  bytesText(bytes * replicas);
   }
 
-  /// Results that take the memory of an operand.
+  /// Counts results in the memory of an operand.
   void explainInPlace() {
     int64_t count = 0;
     step.walk([&](device::InvokeOp invoke) {
@@ -148,7 +148,7 @@ private:
               argument.getArgNumber(), "device.binding");
           binding.getKind() == device::BindingKind::Variable)
         variables[binding.getName()] = argument;
-    // Those with one reason are told together.
+    // Copies with the same reason are reported together.
     struct Copies {
       std::string reason;
       SmallVector<Location> locations;

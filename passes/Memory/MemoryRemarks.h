@@ -1,4 +1,4 @@
-//===- MemoryRemarks.h - Why values are where they are ----------*- C++ -*-===//
+//===- MemoryRemarks.h - Remarks about the memory plan ----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_MEMORYREMARKS_H
 #define LOCKSTEP_PASSES_MEMORY_MEMORYREMARKS_H

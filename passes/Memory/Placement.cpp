@@ -1,7 +1,7 @@
-//===- Placement.cpp - Gives storages their offsets -----------------------===//
+//===- Placement.cpp - Choose the offsets of storages ---------------------===//
 //
-// Largest first, each at the lowest offset where nothing that lives at the same
-// time is in the way (greedy by size, as in Pisarchyk and Lee, "Efficient
+// Largest first, each at the lowest offset where it overlaps no storage with an
+// intersecting live range (greedy by size, as in Pisarchyk and Lee, "Efficient
 // memory management for deep neural net inference", 2020, section 5.2).
 //
 //===----------------------------------------------------------------------===//
@@ -16,7 +16,7 @@ using namespace lockstep;
 
 namespace {
 
-/// What is placed as one: a storage, or the members of a bucket.
+/// A unit of placement: a storage, or the members of a bucket.
 struct Item {
   int64_t size = 0;
   int64_t begin = std::numeric_limits<int64_t>::max();

@@ -1,4 +1,4 @@
-//===- Placement.h - Gives storages their offsets ---------------*- C++ -*-===//
+//===- Placement.h - Choose the offsets of storages -------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_PLACEMENT_H
 #define LOCKSTEP_PASSES_MEMORY_PLACEMENT_H
@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// Sizes of the memories of one step in bytes, and the least that any placement
-/// needs: the most bytes needed at one time.
+/// Sizes of the memory of one step in bytes, and their lower bounds for any
+/// placement: the most bytes that are live at one time.
 struct PlacementResult {
   int64_t replicaSize = 0, replicaBound = 0;
   int64_t sharedSize = 0, sharedBound = 0;

@@ -1,4 +1,4 @@
-//===- PlanMemory.cpp - Gives every value its place in memory -------------===//
+//===- PlanMemory.cpp - Allocate memory for all values --------------------===//
 
 #include "dialect/Interfaces/CollectiveOpInterface.h"
 #include "passes/Memory/BuildProgram.h"
@@ -14,7 +14,7 @@ namespace lockstep {
 #include "passes/Passes.h.inc"
 
 namespace {
-/// What earlier passes see to.
+/// Checks the postconditions of earlier passes.
 LogicalResult checkPrepared(func::FuncOp step) {
   if (!step.getBody().hasOneBlock())
     return step.emitOpError(

@@ -1,4 +1,4 @@
-//===- SealModule.cpp - What the artifact holds, and no more --------------===//
+//===- SealModule.cpp - Reduce a module to its artifact's contents --------===//
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
@@ -17,8 +17,8 @@ namespace lockstep {
 
 namespace {
 
-/// Removes blocks that nothing reaches or that hold no command, and joins those
-/// that only follow each other.
+/// Removes blocks that are unreachable or contain no command, and merges a
+/// block with its single successor if it is the only predecessor.
 void simplifyBlocks(device::ProgramOp program) {
   Region &body = program.getBody();
   bool changed = true;
@@ -50,7 +50,7 @@ void simplifyBlocks(device::ProgramOp program) {
   }
 }
 
-/// Puts what names memory before what uses it, out of the way of the commands.
+/// Moves all slices to the start of the program, before the commands.
 void hoistSlices(device::ProgramOp program) {
   Block &entry = program.getBody().front();
   Operation *last = nullptr;

@@ -1,4 +1,4 @@
-//===- Sharing.cpp - What a process stores and computes once --------------===//
+//===- Sharing.cpp - Values shared by the replicas of a process -----------===//
 
 #include "passes/Memory/Sharing.h"
 
@@ -28,7 +28,7 @@ public:
           layout.getVariable(binding.getName()).space ==
               device::Space::Variable)
         assigned.insert(value);
-    // Loops feed results of one iteration to the next: until nothing changes.
+    // Loops carry results to the next iteration: iterate to a fixed point.
     for (changed = true; changed;) {
       changed = false;
       step.walk([&](Operation *op) {
@@ -57,7 +57,8 @@ private:
           op->getResults(), [&](Value v) { return uniformity.isUniform(v); });
       changed |= isShared && sharing.once.insert(op).second;
     }
-    // What a part of the ranks exchanges differs from rank to rank.
+    // `share` skips values that are not uniform, such as results of collectives
+    // of a part of the ranks.
     if (isShared &&
         (isa<collective::WaitOp, device::InvokeOp>(op) || isView(op)))
       for (Value result : op->getResults())

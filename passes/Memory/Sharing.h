@@ -1,4 +1,4 @@
-//===- Sharing.h - What a process stores and computes once ------*- C++ -*-===//
+//===- Sharing.h - Values shared by the replicas of a process ---*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_SHARING_H
 #define LOCKSTEP_PASSES_MEMORY_SHARING_H
@@ -14,14 +14,15 @@ namespace lockstep {
 struct Sharing {
   /// Kernel invocations that one replica executes for all.
   llvm::DenseSet<mlir::Operation *> once;
-  /// Values of which the replicas of a process have one.
+  /// Values that the replicas of a process store once.
   llvm::DenseSet<mlir::Value> values;
 };
 
-/// An invocation with uniform results is executed once a process if it works on
-/// values that are stored once (results of collectives or of other such work),
-/// or gives a variable its new value. Everything else is cheaper to repeat than
-/// to meet for. Of a single replica nothing is shared.
+/// An invocation with uniform results is executed once per process if it reads
+/// values that are stored once (results of collectives or of other such
+/// invocations), or computes the new value of a variable. For all others,
+/// repeating them is cheaper than synchronizing the replicas. With a single
+/// replica nothing is shared.
 Sharing findSharing(mlir::func::FuncOp step, int64_t replicas,
                     const UniformityAnalysis &uniformity,
                     const ModuleLayout &layout);

@@ -1,4 +1,4 @@
-//===- Sizes.cpp - How large the tensors of a step are --------------------===//
+//===- Sizes.cpp - Sizes of the tensors of a step -------------------------===//
 
 #include "passes/Memory/Sizes.h"
 
@@ -15,8 +15,8 @@ int64_t lockstep::getByteSize(RankedTensorType type) {
   return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
-/// What `tensor` is a view of, where that has dynamic sizes too: casts alone do
-/// not change how many elements there are.
+/// The tensor of which `tensor` is a cast. Casts are the only views of tensors
+/// of dynamic size; they do not change the number of elements.
 static Value skipCasts(Value tensor) {
   while (auto cast = tensor.getDefiningOp<tensor::CastOp>())
     tensor = cast.getSource();

@@ -1,4 +1,4 @@
-//===- Sizes.h - How large the tensors of a step are ------------*- C++ -*-===//
+//===- Sizes.h - Sizes of the tensors of a step -----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_SIZES_H
 #define LOCKSTEP_PASSES_MEMORY_SIZES_H
@@ -11,16 +11,17 @@ namespace lockstep {
 /// Bytes of a tensor of static shape in row-major order; i1 takes a byte.
 int64_t getByteSize(mlir::RankedTensorType type);
 
-/// The most bytes that a tensor of a step can have.
+/// The upper bound of the bytes of a tensor of a step.
 int64_t getByteSize(mlir::Value tensor);
 
-/// The sizes of its dynamic dimensions, in order, of type `index`.
+/// The sizes of the dynamic dimensions of `tensor`, in order, of type `index`.
 llvm::SmallVector<mlir::OpFoldResult> getDynamicSizes(mlir::Value tensor);
 
-/// Whether `op` gives another shape to the same bytes.
+/// Whether the result of `op` has the same bytes as its operand, with another
+/// shape.
 bool isView(mlir::Operation *op);
 
-/// Whether the step says how large `tensor` is and can become.
+/// Whether the sizes of `tensor`, and their bounds, are known in the step.
 bool hasKnownSizes(mlir::Value tensor);
 
 } // namespace lockstep

@@ -1,4 +1,4 @@
-//===- Storage.cpp - Which values share memory, and for how long ----------===//
+//===- Storage.cpp - Assignment of values to storages ---------------------===//
 
 #include "passes/Memory/Storage.h"
 
@@ -145,8 +145,8 @@ LogicalResult StorageAssigner::assignBlock(Block &block) {
   return success();
 }
 
-/// What is computed for an operation that has no place in a step is outside of
-/// kernels because of that one.
+/// The operation to report for `op`: a transitive user that a step does not
+/// support, because of which `op` is not in a kernel; `op` if there is none.
 static Operation *findUnknownUser(Operation *op) {
   auto isUnknown = [](Operation *user) {
     return !isView(user) &&
@@ -278,8 +278,9 @@ LogicalResult StorageAssigner::assign(collective::StartOp start) {
   for (Value operand : start.getInputs()) {
     StorageId id = plan.storageOf.at(operand);
     const Storage &storage = plan.storages[id];
-    // What a root gives to all is read where it is: nothing has to lie beside
-    // it. But a variable that other workers change at any time is copied first.
+    // The operands of a broadcast are read in place, since they need not be
+    // contiguous. But a variable that other workers may change at any time is
+    // copied first.
     bool mayChange = wanted.isChangedByOthers(id);
     bool isBroadcast =
         start.getRoot() && start.getKindProperties().isSameForAll();
@@ -298,7 +299,8 @@ LogicalResult StorageAssigner::assign(collective::StartOp start) {
     operands.push_back(id);
   }
   plan.startOperands[start] = operands;
-  // Results are written from the start on: once all members have arrived.
+  // Results may be written from the start on, as soon as all members have
+  // arrived.
   int64_t resultBucket = createBucket();
   for (OpResult result : wait->getResults()) {
     StorageId id = createStorage(spaceOf(result), getByteSize(result));
@@ -350,7 +352,7 @@ bool StorageAssigner::keepsOutput(Value value) const {
     return false;
   case device::Space::Variable:
   case device::Space::ReplicaVariable:
-    // What is in a variable then is its new value, if it gets one.
+    // At the end, an assigned variable contains its new value.
     if (Value assigned = nextValues.lookup(id))
       return plan.storageOf.at(assigned) == id;
     return true;

@@ -1,8 +1,9 @@
-//===- Storage.h - Which values share memory, and for how long --*- C++ -*-===//
+//===- Storage.h - Assignment of values to storages -------------*- C++ -*-===//
 //
-// A storage is a range of bytes that holds one or several values of a step, one
-// after the other. Storages are found first (this file), then placed
-// (Placement.h), then written down as device IR (BuildProgram.h).
+// A storage is a range of bytes that contains one or several values of a step,
+// one after the other. Values are first assigned to storages (this file), then
+// offsets are chosen (Placement.h), then the step is converted to device IR
+// (BuildProgram.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,23 +25,23 @@ namespace lockstep {
 
 using StorageId = unsigned;
 
-/// A range of memory. `begin` and `end` are positions in the program between
-/// which it holds something needed.
+/// A range of memory. `begin` and `end` are positions in the program that
+/// delimit its live range.
 struct Storage {
   device::Space space = device::Space::Replica;
-  /// Whether the offset is given (variables, inputs, constants), not chosen.
+  /// Whether the offset is predetermined (variables, inputs, constants).
   bool fixed = false;
   int64_t offset = 0;
   int64_t size = 0;
   int64_t begin = std::numeric_limits<int64_t>::max();
   int64_t end = -1;
-  /// The bucket that it is a member of, or -1, and its place there in bytes.
+  /// The bucket that contains it, or -1, and its offset in the bucket in bytes.
   int64_t bucket = -1;
   int64_t bucketOffset = 0;
 };
 
-/// Storages that lie side by side, because one collective reads or writes all
-/// of them.
+/// Storages that are contiguous, because one collective reads or writes all of
+/// them.
 struct BucketStorage {
   std::vector<StorageId> members;
   int64_t size = 0;
@@ -59,8 +60,8 @@ struct StoragePlan {
   std::vector<Storage> storages;
   std::vector<BucketStorage> buckets;
   llvm::DenseMap<mlir::Value, StorageId> storageOf;
-  /// Copies to be made before an operation: into buckets, into loop-carried
-  /// values, at the end of blocks.
+  /// Copies before an operation: to buckets, to loop-carried values, at the end
+  /// of blocks.
   llvm::DenseMap<mlir::Operation *, std::vector<StorageCopy>> copiesBefore;
   /// The storages of the operands of a start, after copies.
   llvm::DenseMap<mlir::Operation *, std::vector<StorageId>> startOperands;
@@ -68,17 +69,18 @@ struct StoragePlan {
   llvm::DenseMap<unsigned, StorageId> outputs;
   /// Kernel invocations that one replica executes for all.
   llvm::DenseSet<mlir::Operation *> once;
-  /// Working memory of an invocation.
+  /// The scratch memory of an invocation.
   llvm::DenseMap<mlir::Operation *, StorageId> scratch;
 };
 
-/// Finds the storages of `step`. `layout` knows where variables, inputs,
-/// scalars and constants are.
+/// Assigns the values of `step` to storages. `layout` has the addresses of
+/// variables, inputs, scalars and constants.
 llvm::FailureOr<StoragePlan> assignStorages(mlir::func::FuncOp step,
                                             int64_t replicas, bool reuse,
                                             StepLayout &layout);
 
-/// Whether each replica has memory of its own in `space`, to write as it likes.
+/// Whether `space` is private to each replica, which may write to it without
+/// synchronization.
 inline bool isPrivate(device::Space space) {
   return space == device::Space::Replica ||
          space == device::Space::ReplicaVariable;

@@ -1,4 +1,4 @@
-//===- StorageAssigner.h - Finds the storages of a step ---------*- C++ -*-===//
+//===- StorageAssigner.h - Assign values to storages ------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_STORAGEASSIGNER_H
 #define LOCKSTEP_PASSES_MEMORY_STORAGEASSIGNER_H
@@ -9,9 +9,10 @@
 
 namespace lockstep {
 
-/// Goes through a step once, in program order, and gives each value a storage.
-/// Loops and branches are in StorageControlFlow.cpp, all else in Storage.cpp.
-/// Errors are emitted at the operation that has no place in a step.
+/// Visits the operations of a step once, in program order, and assigns each
+/// value to a storage. Loops and branches are in StorageControlFlow.cpp, other
+/// operations in Storage.cpp. Errors are emitted at operations that a step does
+/// not support.
 class StorageAssigner {
 public:
   StorageAssigner(mlir::func::FuncOp step, int64_t replicas, bool reuse,
@@ -24,23 +25,22 @@ private:
   // Storages
   //===--------------------------------------------------------------------===//
 
-  /// Where a value that is computed is stored: once a process, or once a
-  /// replica.
+  /// The memory space of a computed value: one per process, or one per replica.
   device::Space spaceOf(mlir::Value value) const;
   StorageId createStorage(device::Space space, int64_t size);
-  /// A storage whose place is given.
+  /// A storage at a predetermined address.
   StorageId createFixed(Place place, mlir::Value value);
-  /// Says that `value` is in `id` from position `begin` until its last use.
+  /// Records that `value` is in `id` from position `begin` until its last use.
   void hold(mlir::Value value, StorageId id, int64_t begin);
-  /// Says that `id` holds something needed from position `begin` to `end`.
+  /// Extends the live range of `id` to include positions `begin` to `end`.
   void extend(StorageId id, int64_t begin, int64_t end);
   void copyBefore(mlir::Operation *op, mlir::Value source,
                   StorageId destination);
   void assignArguments();
-  /// Says that the next values of variables are wanted in the variables.
+  /// Requests that the new values of variables are computed in the variables.
   void wantVariables();
-  /// What is computed beside a variable that others change is stored at once,
-  /// if it can be.
+  /// Copies the new value of a variable that other workers change to it
+  /// directly after `invoke`, if possible.
   void storeAtOnce(device::InvokeOp invoke, mlir::OpResult result,
                    const Wanted &target);
 
@@ -49,19 +49,20 @@ private:
   //===--------------------------------------------------------------------===//
 
   llvm::LogicalResult assignBlock(mlir::Block &block);
-  /// Views, and constants; an error for what has no place in a step.
+  /// Views, and constants; an error for operations that a step does not
+  /// support.
   llvm::LogicalResult assignOther(mlir::Operation *op);
   llvm::LogicalResult assign(device::InvokeOp invoke);
-  /// The storage of the operand that `result` may take over, if nobody needs it
-  /// afterwards.
+  /// The storage of the operand in whose memory `result` may be computed, if
+  /// the operand is dead afterwards.
   std::optional<StorageId> takeOver(device::InvokeOp invoke,
                                     device::KernelOp kernel,
                                     mlir::OpResult result);
-  /// A batch is there until the next one is loaded.
+  /// A batch is valid until the next one is loaded.
   llvm::LogicalResult assign(device::LoadBatchOp load);
   llvm::LogicalResult assign(collective::StartOp start);
   int64_t createBucket();
-  /// Puts `id` behind the other members of `bucket`.
+  /// Appends `id` to the members of `bucket`.
   void joinBucket(int64_t bucket, StorageId id);
   llvm::LogicalResult assign(collective::WaitOp) { return llvm::success(); }
 
@@ -69,28 +70,30 @@ private:
   // Loops and branches
   //===--------------------------------------------------------------------===//
 
-  /// The storage of a value that a loop carries, with `init` in it before the
+  /// The storage of a loop-carried value, which contains `init` before the
   /// loop.
   StorageId assignCarried(mlir::Operation *loop, mlir::Value init,
                           mlir::Value argument, mlir::OpResult result = {});
-  /// Whether nobody reads `init` once the loop has begun: the value before it,
-  /// not what is in its memory then.
+  /// Whether `init` (the initial value, not the carried one in its memory) is
+  /// not read after the start of the loop.
   bool isOnlyCarried(mlir::Operation *loop, mlir::Value init) const;
-  /// Whether the loop may work on the memory of `init` itself: a value of a
-  /// kernel that nobody else reads.
+  /// Whether the loop may use the memory of `init` for the carried value: a
+  /// result of a kernel without other uses.
   bool mayCarry(mlir::Operation *loop, mlir::Value init,
                 device::Space space) const;
-  /// Copies what `terminator` yields to `destinations`, where it is not
-  /// computed there already.
+  /// Copies the values that `terminator` yields to `destinations`, unless they
+  /// are computed there.
   void copyYielded(mlir::Operation *terminator, mlir::ValueRange yielded,
                    llvm::ArrayRef<StorageId> destinations);
   llvm::LogicalResult assign(mlir::scf::ForOp loop);
-  /// A branch whose result is a variable's next value works on the variable.
+  /// The storage of a variable, if the branch may compute `result`, its new
+  /// value, in place.
   std::optional<StorageId> branchInPlace(mlir::scf::IfOp branch,
                                          mlir::OpResult result);
   llvm::LogicalResult assign(mlir::scf::IfOp branch);
   llvm::LogicalResult assign(mlir::scf::WhileOp loop);
-  /// An error at `op` if a value that it carries is no tensor of static shape.
+  /// Emits an error at `op` if a value that it carries is not a tensor of
+  /// static shape.
   llvm::LogicalResult expectTensor(mlir::Operation *op,
                                    mlir::Value carriedValue);
 
@@ -99,11 +102,11 @@ private:
   //===--------------------------------------------------------------------===//
 
   void assignReturn(mlir::func::ReturnOp returnOp);
-  /// Whether `value` stays where it is after the step.
+  /// Whether the memory of `value` still contains it after the step.
   bool keepsOutput(mlir::Value value) const;
-  /// The host reads an output after the end: from memory of the program, which
-  /// holds it till then. What belongs to others (inputs, scalars), and the old
-  /// value of a variable, is copied first.
+  /// The storage from which the host reads an output after the step. A value in
+  /// memory that may change (inputs, scalars), or the old value of a variable,
+  /// is copied first.
   StorageId assignOutput(mlir::func::ReturnOp returnOp, mlir::Value value);
 
   mlir::func::FuncOp step;
@@ -113,18 +116,18 @@ private:
   Lifetimes lifetimes;
   UniformityAnalysis uniformity;
   StoragePlan plan;
-  /// Values that are stored once a process.
+  /// Values that are stored once per process.
   llvm::DenseSet<mlir::Value> shared;
   /// The variables' values before the step, by their names: a variable that is
   /// assigned is an argument.
   llvm::StringMap<mlir::BlockArgument> variables;
-  /// What the storages of variables hold after the step, if they are assigned.
+  /// The new values of assigned variables, by their storages.
   llvm::DenseMap<StorageId, mlir::Value> nextValues;
   WantedStorages wanted;
-  /// Values that are in the storage they are wanted in already, besides their
-  /// own.
+  /// Values that have been copied to the storage in which they are wanted, in
+  /// addition to their own.
   llvm::DenseSet<std::pair<mlir::Value, StorageId>> stored;
-  /// Storages that hold loop-carried values.
+  /// Storages of loop-carried values.
   llvm::DenseSet<StorageId> carried;
 };
 

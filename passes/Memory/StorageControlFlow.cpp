@@ -1,8 +1,7 @@
 //===- StorageControlFlow.cpp - Storages of loops and branches ------------===//
 //
-// What a loop carries stays in one storage from its start to its end, and so
-// does what a branch results in; what their blocks yield is computed there, or
-// copied.
+// A loop-carried value, or a result of a branch, is in one storage during the
+// whole loop or branch; the yielded values are computed there, or copied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +52,8 @@ bool StorageAssigner::mayCarry(Operation *loop, Value init,
 
 void StorageAssigner::copyYielded(Operation *terminator, ValueRange yielded,
                                   ArrayRef<StorageId> destinations) {
-  // A source that is itself overwritten goes through memory of its own.
+  // A source that is the destination of another copy is copied through a
+  // temporary.
   for (auto [value, destination] : llvm::zip_equal(yielded, destinations)) {
     StorageId source = plan.storageOf.at(value);
     if (source == destination || stored.contains({value, destination}))
@@ -147,8 +147,8 @@ LogicalResult StorageAssigner::assign(scf::WhileOp loop) {
     hold(result, id, lifetimes.getFirst(loop));
     extend(id, lifetimes.getFirst(loop), lifetimes.getLast(loop));
   }
-  // A carried value may be overwritten when what the condition forwarded of it
-  // has been read.
+  // A carried value may be overwritten when the arguments of the after-region
+  // in its storage have been read.
   for (auto [i, yielded] : llvm::enumerate(loop.getYieldOp()->getOperands())) {
     SmallVector<Value> residents;
     for (BlockArgument argument : loop.getAfterArguments())

@@ -1,4 +1,4 @@
-//===- WantedStorages.cpp - Where values are needed in the end ------------===//
+//===- WantedStorages.cpp - Preferred storages of values ------------------===//
 
 #include "passes/Memory/WantedStorages.h"
 
@@ -36,8 +36,8 @@ bool WantedStorages::mayOverwrite(device::InvokeOp invoke, OpResult result,
     return true;
   if (lifetimes.getLastUse(resident) > lifetimes.getFirst(invoke))
     return false;
-  // Read by the invocation itself: only as the operand whose memory the result
-  // may take over.
+  // The invocation itself reads `resident`: allowed only for the operand in
+  // whose memory the result may be computed.
   auto kernel = symbols.lookupNearestSymbolFrom<device::KernelOp>(
       invoke, invoke.getKernelAttr());
   std::optional<unsigned> operand =
@@ -47,8 +47,7 @@ bool WantedStorages::mayOverwrite(device::InvokeOp invoke, OpResult result,
          llvm::none_of(resident.getUsers(), isView);
 }
 
-/// Whether one of the two is on one side of a branch, and the other one on its
-/// other side.
+/// Whether the two operations are on different sides of a branch.
 static bool areExclusive(Operation *a, Operation *b) {
   for (auto branch = b->getParentOfType<scf::IfOp>(); branch;
        branch = branch->getParentOfType<scf::IfOp>())
@@ -58,11 +57,12 @@ static bool areExclusive(Operation *a, Operation *b) {
   return false;
 }
 
-/// Whether somebody reads `value` after `op`.
+/// Whether `value` may be read after `op`.
 bool WantedStorages::isReadLater(Value value, Operation *op) const {
   if (lifetimes.getLastUse(value) <= lifetimes.getFirst(op))
     return false;
-  // What a loop does not make itself, it may read again the next time around.
+  // The next iteration of a loop may read a value that is defined outside of
+  // the loop.
   auto loop = op->getParentOfType<LoopLikeOpInterface>();
   if (loop && !loop->isAncestor(value.getParentBlock()->getParentOp()))
     return true;

@@ -1,4 +1,4 @@
-//===- WantedStorages.h - Where values are needed in the end ----*- C++ -*-===//
+//===- WantedStorages.h - Preferred storages of values ----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_WANTEDSTORAGES_H
 #define LOCKSTEP_PASSES_MEMORY_WANTEDSTORAGES_H
@@ -11,44 +11,48 @@
 
 namespace lockstep {
 
-/// A storage in which a value should be computed, because it is needed there in
-/// the end: a variable's, of its next value; a loop's, of what it goes on with.
+/// The storage in which a value should be computed to avoid a copy: that of a
+/// variable for its new value, or of a loop-carried value for the yielded one.
 struct Wanted {
   StorageId storage;
   /// Values that are in the storage before.
   mlir::SmallVector<mlir::Value> residents;
 };
 
-/// What is wanted where, and whether it may be computed there.
+/// The preferred storages of values, and whether these may be computed there.
 ///
-/// Where workers take steps on their own, others change variables at any time.
-/// Then a step must not work on a copy and store it in the end: it would undo
-/// what others have done meanwhile. What reads and writes a variable stays
-/// together, without a wait in between, and who changes nothing stores nothing.
+/// With asynchronous workers, others may change variables at any time. Then a
+/// step must not work on a copy and store it at the end, because it would
+/// overwrite concurrent updates. The read and the write of a variable stay
+/// close together, without a wait in between, and a path that does not change
+/// a variable does not store it.
 class WantedStorages {
 public:
-  /// All must outlive the result; `plan` may grow. `symbols` finds kernels.
+  /// All arguments must outlive the object; `plan` may grow. `symbols` finds
+  /// kernels.
   WantedStorages(const Lifetimes &lifetimes, const StoragePlan &plan,
                  int64_t replicas, const replica::StrategyProperties &strategy,
                  mlir::SymbolTableCollection &symbols)
       : lifetimes(lifetimes), plan(plan), replicas(replicas),
         strategy(strategy), symbols(symbols) {}
 
-  /// The first wish counts.
+  /// Requests that `value` is computed in `storage`. The first request for a
+  /// value has priority.
   void want(mlir::Value value, StorageId storage,
             mlir::ArrayRef<mlir::Value> residents) {
     wanted.try_emplace(
         value, Wanted{storage, mlir::SmallVector<mlir::Value>(residents)});
   }
-  /// Where a value is wanted; null: anywhere. Valid until the next wish.
+  /// The preferred storage of a value; null if there is none. Valid until the
+  /// next call of `want`.
   const Wanted *find(mlir::Value value) const {
     auto it = wanted.find(value);
     return it == wanted.end() ? nullptr : &it->second;
   }
 
-  /// Whether `result` of `invoke` may be computed into the storage it is wanted
-  /// in: everything in there has been read, or is read by the invocation itself
-  /// at the positions where it writes.
+  /// Whether `result` of `invoke` may be computed in its preferred storage: all
+  /// values in it are dead, or are read by the invocation itself at the
+  /// positions that it writes.
   bool mayTake(device::InvokeOp invoke, mlir::OpResult result,
                const Wanted &target) const;
 
@@ -56,12 +60,13 @@ public:
     return plan.storages[id].space == device::Space::Variable &&
            !strategy.collectivesCrossWorkers;
   }
-  /// Whether what `invoke` computes beside a variable is to be stored there at
-  /// once: others change it, and nobody reads the old value later.
+  /// Whether a new value that `invoke` computes in other memory must be copied
+  /// to the variable directly after it: other workers change the variable, and
+  /// its old value is not read later.
   bool isStoredAtOnce(device::InvokeOp invoke, const Wanted &target) const;
-  /// The variable that `result` of the loop or branch `op` is wanted in, if
-  /// others change it and the operation may work on it in place of a copy:
-  /// `init` is its old value, which nobody needs behind the operation.
+  /// The storage of the variable whose new value is `result` of the loop or
+  /// branch `op`, if other workers change it and `op` may update it in place:
+  /// `init` is its old value, which is dead after the operation.
   std::optional<StorageId> variableInPlace(mlir::Operation *op,
                                            mlir::OpResult result,
                                            mlir::Value init) const;
