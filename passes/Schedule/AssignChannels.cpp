@@ -15,7 +15,7 @@ namespace {
 struct AssignChannels : impl::AssignChannelsPassBase<AssignChannels> {
   void runOnOperation() override {
     for (auto step : getOperation().getOps<func::FuncOp>()) {
-      // An exchange between roles has its channel already.
+      // Exchanges between roles have been assigned channels already.
       uint64_t shared = device::getSharedChannels(step), channel = shared;
       step.walk<WalkOrder::PreOrder>([&](CollectiveOpInterface op) {
         std::optional<uint64_t> known = op.getChannelNumber();

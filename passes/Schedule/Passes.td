@@ -6,9 +6,9 @@ include "mlir/Pass/PassBase.td"
 def ScheduleCollectivesPass : Pass<"schedule-collectives", "::mlir::func::FuncOp"> {
   let summary = "starts collectives as early as their operands allow and waits as late as their uses allow";
   let description = [{
-    A list scheduler for each block. Among the operations whose operands are there, it takes first the start of a collective, then a
-    replica's own work, then a wait, and last what is done once for all replicas, before which they have to meet. Collectives keep their
-    order, so that it is the same on all replicas.
+    A list scheduler for each block. Among the operations whose operands are available, it prefers the start of a collective, then
+    computations of one replica, then a wait, and last computations that are executed once for all replicas, which have to synchronize for
+    them. The order of collectives does not change, so that it is the same on all replicas.
 
     ```mlir
     // before
@@ -31,9 +31,9 @@ def ScheduleCollectivesPass : Pass<"schedule-collectives", "::mlir::func::FuncOp
 def AssignChannelsPass : Pass<"assign-channels", "::mlir::ModuleOp"> {
   let summary = "numbers the collectives of every step in program order";
   let description = [{
-    A channel is a collective's number in its step, counted in program order, those in loops and branches among them; a barrier has one,
-    and a wait has that of its start. Numbers from before are replaced. All replicas have the same program, so a number names the same
-    collective on each of them.
+    A channel is the number of a collective in its step, in program order, including those in loops and branches. A barrier has a channel,
+    too; a wait uses that of its start. Existing numbers are replaced, except for those of exchanges between roles. All replicas have the same
+    program, so a number identifies the same collective on each of them.
 
     ```mlir
     // before

@@ -1,10 +1,10 @@
-//===- ScheduleCollectives.cpp - Starts early, waits late -----------------===//
+//===- ScheduleCollectives.cpp - Start early, wait late -------------------===//
 //
-// A list scheduler for each block. Among what is ready it prefers to start a
-// collective, then work of the replica itself, then a wait, then work that is
-// done once for all replicas: so communication has the most time to proceed
-// behind other work, and work that needs all replicas to meet is collected in
-// few places. Collectives keep their order.
+// A list scheduler for each block. Among the ready operations it prefers starts
+// of collectives, then computations of one replica, then waits, then
+// computations that are executed once for all replicas: so communication
+// overlaps as much as possible with computation, and the points at which
+// replicas synchronize are few. The order of collectives does not change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,7 +86,7 @@ private:
       bool communicates = false, loadsBatch = false;
       op->walk([&](Operation *inner) {
         loadsBatch |= isa<device::LoadBatchOp>(inner);
-        // A wait is ordered by its start alone, so that it can be late.
+        // A wait depends only on its start, so that it can be late.
         communicates |=
             isa<collective::CollectiveDialect>(inner->getDialect()) &&
             !isa<collective::WaitOp>(inner);
@@ -101,7 +101,8 @@ private:
           sources.insert(*lastCommunication);
         lastCommunication = i;
       }
-      // The next batch comes when nobody needs the one before it.
+      // A batch is loaded after all operations before it, since it overwrites
+      // the previous batch.
       if (op->hasTrait<OpTrait::IsTerminator>() || loadsBatch)
         for (unsigned j = 0; j < i; ++j)
           sources.insert(j);

@@ -1,4 +1,4 @@
-//===- ScheduleRemarks.cpp - Why collectives stand where they do ----------===//
+//===- ScheduleRemarks.cpp - Remarks about the schedule -------------------===//
 
 #include "passes/Schedule/ScheduleRemarks.h"
 
@@ -21,7 +21,7 @@ ScheduleRemarks::ScheduleRemarks(Block &block, StringRef function)
 }
 
 void ScheduleRemarks::emit() {
-  // Nobody listens, or there is nothing to say.
+  // Remarks are disabled, or there are no collectives.
   if (!block.getParentOp()->getContext()->getRemarkEngine() || before.empty())
     return;
   for (Operation &op : block) {
@@ -61,7 +61,7 @@ static std::string nameOf(Operation *op) {
   return name + atLine(op->getLoc());
 }
 
-/// The operations of the block that need a result of `root`.
+/// The operations of the block that depend on a result of `root`.
 static llvm::SetVector<Operation *> getDependents(Operation *root,
                                                   Block &block) {
   llvm::SetVector<Operation *> dependents;
@@ -78,7 +78,7 @@ void ScheduleRemarks::explain(collective::StartOp start) {
   unsigned from = position(start), to = position(wait);
   explainOrder(start);
 
-  // Where it starts.
+  // The position of the start.
   Operation *last = lastProducer(start);
   std::string text = collectiveText(start) + " starts at " +
                      std::to_string(kernelsBefore(from)) + " of " +
@@ -90,7 +90,7 @@ void ScheduleRemarks::explain(collective::StartOp start) {
   if (last)
     text += "; its last operand is of " + nameOf(last);
 
-  // Where it is waited for.
+  // The first use of the results.
   Operation *user = nullptr;
   for (Operation *candidate : wait->getUsers())
     if (Operation *ancestor = block.findAncestorOpInBlock(*candidate);
@@ -134,8 +134,8 @@ Operation *ScheduleRemarks::lastProducer(collective::StartOp start) const {
   return last;
 }
 
-/// Collectives keep their order: one whose operands are ready may have to wait
-/// for the start of the one before.
+/// Reports a collective whose operands are ready, but which has to wait for the
+/// start of the previous one, as the order does not change.
 void ScheduleRemarks::explainOrder(collective::StartOp start) {
   collective::StartOp previous;
   for (auto other : block.getOps<collective::StartOp>())
@@ -153,8 +153,8 @@ void ScheduleRemarks::explainOrder(collective::StartOp start) {
                collectiveText(previous) + " before it is not ready";
 }
 
-/// A bucket starts when its last member is ready: says for how long the first
-/// one has waited.
+/// Reports for how many kernels the first ready member of a bucket waits for
+/// the last one.
 void ScheduleRemarks::explainMembers(collective::StartOp start) {
   Value first, last;
   for (Value operand : start.getInputs()) {

@@ -1,4 +1,4 @@
-//===- ScheduleRemarks.h - Why collectives stand where they do --*- C++ -*-===//
+//===- ScheduleRemarks.h - Remarks about the schedule -----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_SCHEDULE_SCHEDULEREMARKS_H
 #define LOCKSTEP_PASSES_SCHEDULE_SCHEDULEREMARKS_H
@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Explains the schedule of a block: constructed before it is made, asked for
-/// remarks afterwards.
+/// Emits remarks about the schedule of a block. Constructed before scheduling;
+/// `emit` is called afterwards.
 class ScheduleRemarks {
 public:
   ScheduleRemarks(mlir::Block &block, llvm::StringRef function);
@@ -22,7 +22,7 @@ private:
   void explainOrder(collective::StartOp start);
   void explainMembers(collective::StartOp start);
   unsigned position(mlir::Operation *op) const { return positions.lookup(op); }
-  /// The kernels at positions from `first` to `last`, both left out.
+  /// The kernels at positions between `first` and `last`, both excluded.
   llvm::SmallVector<device::InvokeOp> kernelsBetween(unsigned first,
                                                      unsigned last) const;
   size_t kernelsBefore(unsigned end) const;
@@ -35,8 +35,8 @@ private:
 
   mlir::Block &block;
   llvm::StringRef function;
-  /// The kernels in the order in which they stood, and for each start, how many
-  /// of them stood before it.
+  /// The kernels in the original order, and for each start, the number of
+  /// kernels that were before it.
   llvm::SmallVector<mlir::Operation *> kernels;
   llvm::DenseMap<mlir::Operation *, size_t> before;
   llvm::SmallVector<mlir::Operation *> ops;
