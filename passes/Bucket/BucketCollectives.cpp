@@ -1,4 +1,4 @@
-//===- BucketCollectives.cpp - Merges collectives into buckets ------------===//
+//===- BucketCollectives.cpp - Merge collectives into buckets -------------===//
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
@@ -17,7 +17,7 @@ namespace lockstep {
 
 namespace {
 
-/// Collectives that may share a bucket agree in this.
+/// Collectives may share a bucket only if their keys are equal.
 using BucketKey = std::tuple<Attribute, int32_t, int32_t, Type, int64_t>;
 
 BucketKey getKey(collective::StartOp start) {
@@ -55,8 +55,8 @@ void addDependents(Operation *root, llvm::SetVector<Operation *> &dependents) {
         dependents.insert(ancestor);
 }
 
-/// Whether others than `role` take part in `op`, or in an operation in it:
-/// exchanges with them are in one order on both sides.
+/// Whether ranks of other roles than `role` take part in `op`, or in an
+/// operation in it. Both sides must issue such exchanges in the same order.
 bool isWithOtherRoles(Operation *op, device::RoleOp role,
                       SymbolTableCollection &symbols) {
   return op
@@ -68,7 +68,7 @@ bool isWithOtherRoles(Operation *op, device::RoleOp role,
                          : nullptr;
         if (!group)
           return WalkResult::advance();
-        // The group of all replicas, without a list, is that of a role.
+        // A group without a list of ranks is that of all replicas, a role.
         int64_t first = role.getFirstRank(), end = first + role.getRanks();
         ArrayRef<int64_t> ranks =
             group.getRanks().value_or(ArrayRef<int64_t>());
@@ -102,15 +102,15 @@ public:
       next = start->getNextNode();
   }
 
-  /// Whether an exchange with another role that depends on the members would
-  /// move behind another one if `start`, which stands behind them, became a
-  /// member: the other role, which the first may tell what to give in the
-  /// second, would wait for ever.
+  /// Whether making `start`, which is behind the members, a member would move
+  /// an exchange with another role that depends on the members behind another
+  /// such exchange. The other role may need the first to compute what it sends
+  /// in the second, and would wait forever.
   bool wouldReorderExchanges(collective::StartOp start) {
     if (!role)
       return false;
-    // What stands before `start` does not depend on members behind it: each
-    // operation is looked at once.
+    // Operations before `start` do not depend on members that are added later,
+    // so each operation is visited once.
     for (; next != start; next = next->getNextNode()) {
       bool isMoved = dependents.contains(next);
       if (!(isMoved && moves) && isWithOtherRoles(next, role, *symbols)) {
@@ -128,10 +128,10 @@ private:
   SmallVector<collective::StartOp> members;
   llvm::SetVector<Operation *> dependents;
   int64_t size = 0;
-  /// The first operation that has not been looked at for exchanges with other
-  /// roles.
+  /// The first operation that has not been visited by `wouldReorderExchanges`.
   Operation *next = nullptr;
-  /// Whether such an exchange has been found that depends on the members.
+  /// Whether an exchange with another role that depends on the members has been
+  /// found.
   bool moves = false;
 };
 
@@ -160,7 +160,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         missed(starts.front(), "shares no bucket: others differ in " +
                                    getDifferences(key, candidates));
     for (auto &[key, starts] : candidates) {
-      // Buckets of other keys have moved what depends on them.
+      // Merging buckets of other keys may have moved starts.
       llvm::sort(starts, [](Operation *a, Operation *b) {
         return a->isBeforeInBlock(b);
       });
@@ -201,7 +201,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         << (collectiveText(start) + " " + reason).str();
   }
 
-  /// In what `key` differs from all others, or else from the first other one.
+  /// The elements in which `key` differs from all others, or else from any
+  /// other one.
   static std::string getDifferences(
       const BucketKey &key,
       const llvm::MapVector<BucketKey, SmallVector<collective::StartOp>>
@@ -229,8 +230,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     return listText(names.empty() ? find(/*fromAll=*/false) : names);
   }
 
-  /// Replaces the collectives of `bucket` by one, where the last of them
-  /// starts. What depends on the others moves behind its wait.
+  /// Replaces the collectives of `bucket` by one at the start of the last of
+  /// them. Operations that depend on the others are moved behind its wait.
   void merge(ArrayRef<collective::StartOp> bucket, int64_t bound) {
     if (bucket.size() < 2)
       return;
@@ -264,8 +265,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                        : ", no bound given") +
             ": " + listText(members));
 
-    // Everything between the first wait and the new one that depends on a
-    // result comes after it, in the same order.
+    // Move all operations before the new wait that depend on a result behind
+    // it, in the same order.
     llvm::SetVector<Operation *> dependents;
     llvm::DenseSet<Operation *> waits;
     for (collective::StartOp start : bucket) {

@@ -7,9 +7,9 @@ def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
   let summary = "merges independent collectives into buckets";
   let description = [{
     Collectives of one block, group, kind, reduction and element type that do not depend on each other become one with many operands, in
-    the order in which their operands are ready. `bytes_per_pack`, if the user gave it, bounds the size of a bucket. Exchanges with servers
-    keep their order: a collective is not merged with a later one if what it decides is told to a server between them, before the server
-    gives something else.
+    the order in which their operands are ready. `bytes_per_pack`, if the user specifies it, bounds the size of a bucket. The order of
+    exchanges with servers does not change: a collective is not merged with a later one if an exchange that depends on its result would move
+    behind another exchange with a server.
 
     ```mlir
     // before
