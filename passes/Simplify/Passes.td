@@ -4,25 +4,25 @@
 include "mlir/Pass/PassBase.td"
 
 def SimplifyCollectivesPass : Pass<"simplify-collectives", "::mlir::func::FuncOp"> {
-  let summary = "removes exchanges whose outcome is known without them";
+  let summary = "removes redundant collectives and barriers";
   let description = [{
-    An exchange costs a rendezvous of all ranks, so one that need not be made is left out. Each form, with its reason:
+    A collective costs a rendezvous of all ranks, so redundant ones are removed. The simplifications, with their reasons:
 
     | before | after | because |
     |---|---|---|
-    | `all_reduce` of a uniform value | arithmetic on the spot | every rank has all the operands already |
+    | `all_reduce` of a uniform value | local arithmetic | every rank has all the operands already |
     | `broadcast` of a uniform value | the value | every rank has it |
-    | two collectives with the same operands and attributes | the first | the second would bring the same |
-    | a collective whose results nobody uses | nothing | no rank waits for another for it; it is gone on all ranks alike |
-    | the sum of two `all_reduce sum` that nothing else uses | `all_reduce sum` of the sums | half the bytes |
-    | a barrier beside another one, or beside an `all_reduce` or `all_gather` of its group | nothing | ranks leave these when all have arrived |
+    | two collectives with the same operands and attributes | the first | the second would have the same results |
+    | a collective without uses of its results | nothing | it is removed on all ranks, so that no rank waits in it |
+    | the sum of two `all_reduce sum` without other uses | `all_reduce sum` of the sums | half the bytes |
+    | a barrier next to another one, or next to an `all_reduce` or `all_gather` of its group | nothing | ranks leave these when all have arrived |
 
-    An `all_reduce` of the result of another one is of the first form: that result is uniform.
+    An `all_reduce` of the result of another one is a case of the first form: that result is uniform.
 
-    The sum of N equal values is formed along the tree by which the collective would add them, `((x + x) + (x + x)) + x` for N = 5, and
-    f16 and bf16 are added in f32 there too: so no form but one changes a bit. That one, the sum of sums, is applied to
-    integers, which wrap around in any order. To floats it is applied with `reassociate`: each element then is off by up to
-    2 N u of the sum of the magnitudes added, u the unit roundoff of the type they are added in.
+    The sum of N equal values is computed with the same tree as in the collective, `((x + x) + (x + x)) + x` for N = 5, with f16 and bf16
+    added in f32, too, so that the result is bit-identical. Only one form may change results, the sum of sums. It is applied to integers,
+    which wrap around in any order, and to floats only with `reassociate`: the error of each element is then at most 2 N u times the sum of
+    the magnitudes added, where u is the unit roundoff of the type in which they are added.
 
     ```mlir
     // before, 3 replicas; %u is equal on all

@@ -1,8 +1,8 @@
-//===- SimplifyCollectives.cpp - Exchanges that need not be made ----------===//
+//===- SimplifyCollectives.cpp - Remove redundant collectives -------------===//
 //
-// Runs before collectives are merged and moved: a start and its wait stand
-// beside each other. Every form looks at one block, so what it compares is
-// executed equally often.
+// Runs before collectives are merged and moved: each start is still next to its
+// wait. All simplifications are local to a block, so that the operations they
+// compare are executed equally often.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +54,8 @@ int64_t getGroupSize(StartOp start) {
   return 0;
 }
 
-/// Whether no rank gets past the wait for a collective of this kind before all
-/// have started it.
+/// Whether the wait for a collective of this kind implies a barrier: no rank
+/// leaves it before all have issued the start.
 bool meets(StartOp start) {
   const runtime::CollectiveProperties &kind = start.getKindProperties();
   return kind.gives == runtime::Holders::all && kind.isSameForAll();
@@ -75,10 +75,10 @@ Value combine(OpBuilder &b, Location loc, Reduction reduction, Value lhs,
                  : arith::MulIOp::create(b, loc, lhs, rhs).getResult();
 }
 
-/// The reduction of `count` times `value`, along the tree of every reduction:
-/// split at the largest power of two below the count. Subtrees of one size are
-/// equal, so there are no more operations than about twice the logarithm of the
-/// count.
+/// The reduction of `count` copies of `value`, with the tree of all reductions:
+/// split at the largest power of two below the count. Subtrees of the same size
+/// are shared, so the number of operations is at most about twice the logarithm
+/// of the count.
 Value reduceEqual(OpBuilder &b, Location loc, Reduction reduction, Value value,
                   int64_t count, std::map<int64_t, Value> &known) {
   if (count == 1)
@@ -91,8 +91,8 @@ Value reduceEqual(OpBuilder &b, Location loc, Reduction reduction, Value value,
   return known[count] = combine(b, loc, reduction, left, right);
 }
 
-/// What an all_reduce among `count` ranks that all have `operand` results in,
-/// element by element.
+/// The result of an all_reduce among `count` ranks that all have the same
+/// `operand`.
 Value reduceLocally(OpBuilder &builder, Location loc, Reduction reduction,
                     Value operand, RankedTensorType result, int64_t count) {
   Type element = cast<RankedTensorType>(operand.getType()).getElementType();
@@ -171,7 +171,7 @@ public:
       : step(step), builder(step.getContext()), reassociate(reassociate),
         uniformity(step) {}
 
-  /// Returns the number of exchanges that are gone.
+  /// Returns the number of removed exchanges.
   unsigned run() {
     SmallVector<Block *> blocks;
     step.walk([&](Block *block) { blocks.push_back(block); });
@@ -196,7 +196,7 @@ private:
            isBroadcast = start.getKind() == Kind::Broadcast;
       int64_t ranks = getGroupSize(start);
       bool known = (isReduced && ranks > 0) || isBroadcast;
-      // What a rank of another role gives is not seen here.
+      // If ranks of another role have the operands, they are not known here.
       known &= start.getInputs().size() == getWait(start).getNumResults();
       for (Value operand : start.getInputs())
         known &= isUniform(operand) &&
@@ -219,14 +219,15 @@ private:
     }
   }
 
-  /// The operands decide what a collective brings, wherever it stands.
+  /// The results of a collective depend only on its operands and attributes, so
+  /// a repeated one in the block is redundant.
   void mergeDuplicates(Block &block) {
     for (StartOp start : llvm::make_early_inc_range(block.getOps<StartOp>())) {
       StartOp earlier = findEarlier(start);
       if (!earlier)
         continue;
       WaitOp first = getWait(earlier), second = getWait(start);
-      // The first may be waited for late.
+      // The wait of the first may be behind that of the second.
       if (second->isBeforeInBlock(first))
         first->moveBefore(second);
       second.replaceAllUsesWith(first.getResults());
@@ -234,7 +235,7 @@ private:
     }
   }
 
-  /// A start of the same before `start` in its block; null if there is none.
+  /// An identical start before `start` in its block; null if there is none.
   static StartOp findEarlier(StartOp start) {
     if (start.getInputs().empty())
       return nullptr;
@@ -283,8 +284,8 @@ private:
     }
   }
 
-  /// Users stand behind: a collective that was used by another dead one alone
-  /// is dead when it is its turn.
+  /// In reverse order, so that users are erased first: a collective that only
+  /// dead ones use is dead when it is visited.
   void removeDead(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
       if (isOpTriviallyDead(&op))
@@ -298,8 +299,8 @@ private:
     unused.clear();
   }
 
-  /// Between two operations that make all ranks meet, with nothing that another
-  /// rank could see between them, one is enough.
+  /// Of two operations that synchronize all ranks, without side effects between
+  /// them, a barrier is redundant.
   void removeBarriers(Block &block) {
     Operation *previous = nullptr;
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -347,9 +348,9 @@ private:
   OpBuilder builder;
   bool reassociate;
   UniformityAnalysis uniformity;
-  /// Uniform values that the analysis has not seen.
+  /// Uniform values that were created after the analysis.
   llvm::DenseSet<Value> made;
-  /// Starts whose results nobody uses.
+  /// Starts whose results have no uses.
   SmallVector<StartOp> unused;
   unsigned count = 0;
 };
