@@ -25,7 +25,8 @@ static StringRef getKind(const remark::detail::Remark &remark) {
   }
 }
 
-/// Passes of different functions run at the same time.
+/// Receives the remarks of all passes, which may run on different functions in
+/// parallel.
 class RemarkCollector::Streamer
     : public remark::detail::MLIRRemarkStreamerBase {
 public:
@@ -33,7 +34,7 @@ public:
 
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     std::optional<Stage> stage = symbolizeStage(remark.getCategoryName());
-    // Upstream's passes may make remarks of their own.
+    // Ignore remarks of upstream's passes.
     if (!stage)
       return;
     std::string message;
@@ -65,7 +66,8 @@ RemarkCollector::getEntries(ModuleOp module) const {
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
       order.try_emplace(symbol.getName(), order.size());
   std::lock_guard lock(mutex);
-  // What one stage says of one program comes from one thread.
+  // The remarks of one stage about one program are emitted by one thread, so
+  // their order is deterministic.
   std::vector<std::tuple<Stage, unsigned, size_t>> keys;
   for (auto [i, entry] : llvm::enumerate(entries))
     keys.push_back({entry.stage, order.lookup(entry.program), i});

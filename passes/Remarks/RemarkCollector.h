@@ -13,8 +13,8 @@
 
 namespace lockstep {
 
-/// Keeps the remarks that the passes make, and gives them in an order that does
-/// not depend on threads. Outlives the context.
+/// Collects the remarks of all passes, and returns them in an order that does
+/// not depend on threads. Must outlive the context.
 class RemarkCollector {
 public:
   struct Entry {
@@ -30,17 +30,17 @@ public:
   /// Makes the engine of `context` report here.
   llvm::LogicalResult install(mlir::MLIRContext &context);
 
-  /// What has been reported: by stage, then by program in the order of
-  /// `module`, then as it was made.
+  /// The collected remarks: by stage, then by program in the order of `module`,
+  /// then in the order of emission.
   std::vector<Entry> getEntries(mlir::ModuleOp module) const;
 
   /// Writes all entries into the module of a compiled step, as `device.remark`.
   void record(mlir::ModuleOp module) const;
 
-  /// Prints "model.py:42: remark [bucket]: text" lines ("missed" for what was
-  /// not done). `filter` is empty, the name of a stage, or a regular expression
-  /// that the line must match. Fails if that is malformed; `error` then says
-  /// how.
+  /// Prints "model.py:42: remark [bucket]: text" lines ("missed" for a missed
+  /// optimization). `filter` is empty, the name of a stage, or a regular
+  /// expression that the line must match. Fails, with a message in `error`, if
+  /// that is malformed.
   llvm::LogicalResult print(mlir::ModuleOp module, llvm::StringRef filter,
                             llvm::raw_ostream &os, std::string &error) const;
 

@@ -52,7 +52,7 @@ std::string lockstep::collectiveText(collective::StartOp start) {
   std::string text = stringifyKind(start.getKind()).str();
   if (start.getReduction() != collective::Reduction::None)
     text += (" " + stringifyReduction(start.getReduction())).str();
-  // Who gives nothing gets something.
+  // A rank without operands receives results: describe those.
   SmallVector<Type> types(
       start.getInputs().empty()
           ? TypeRange(start.getPending().getType().getResults())
@@ -89,8 +89,8 @@ std::string lockstep::atLine(Location location) {
   return line.empty() ? line : " (" + line + ")";
 }
 
-/// The lines in all parts of fused locations; of chains of calls the innermost,
-/// as everywhere.
+/// Collects the lines of all parts of fused locations; of chains of calls only
+/// the innermost.
 static void
 collectLines(Location location,
              llvm::SetVector<std::pair<StringRef, unsigned>> &lines) {

@@ -1,9 +1,9 @@
-//===- Remarks.h - How the stages explain themselves ------------*- C++ -*-===//
+//===- Remarks.h - Optimization remarks of the stages -----------*- C++ -*-===//
 //
-// Remarks go through MLIR's engine (mlir/IR/Remarks.h): `passed` for what was
-// done, `missed` for what could not be, with the reason, `analysis` for
-// numbers. The category is the stage, so that `lockstep-opt
-// --remarks-filter=bucket` works too.
+// Remarks are emitted through MLIR's engine (mlir/IR/Remarks.h): `passed` for
+// an applied optimization, `missed` for one that was not possible, with the
+// reason, `analysis` for numbers. The category is the stage, so that
+// `lockstep-opt --remarks-filter=bucket` works, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace lockstep {
 
-/// The decision `name` of `stage` about the step or program `function`.
+/// Options of a remark `name` of `stage` about the step or program `function`.
 mlir::remark::RemarkOpts decision(Stage stage, llvm::StringRef name,
                                   llvm::StringRef function);
 
@@ -40,8 +40,8 @@ std::string valueText(mlir::Value value);
 /// "1 kernel", "3 kernels"
 std::string countText(int64_t count, llvm::StringRef noun);
 
-/// " (model.py:42)", or nothing where no line of the user is known: to be put
-/// behind a name.
+/// " (model.py:42)", a suffix for a name, or nothing if no line of the user's
+/// program is known.
 std::string atLine(mlir::Location location);
 
 /// The distinct lines of the user's program in a location, in order:
@@ -51,8 +51,8 @@ std::string linesText(mlir::Location location);
 /// The number of distinct lines in a location.
 size_t countLines(mlir::Location location);
 
-/// The texts with commas between them; of many, the first ones and how many
-/// more there are.
+/// The texts separated by commas; only the first `most`, and the number of
+/// others.
 std::string listText(llvm::ArrayRef<std::string> texts, size_t most = 6);
 
 } // namespace lockstep
