@@ -8,7 +8,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// The name by which a pattern set knows the pattern: that of its class.
+/// The debug name of the pattern: that of its class.
 static const char *const wrongPattern =
     "(anonymous namespace)::FoldInsertPadIntoFill";
 

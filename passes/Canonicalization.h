@@ -6,8 +6,9 @@
 //   %f = linalg.fill ins(%zero) outs(%empty)
 //   tensor.insert_slice %p into %f[1] [3] [2]
 //
-// by an `insert_slice` of %x at the offset 1 + 1, where the stride asks for
-// 1 + 1 * 2. All stages canonicalize through this file, which leaves it out.
+// by an `insert_slice` of %x at the offset 1 + 1, instead of 1 + 1 * 2 as the
+// stride requires. All stages canonicalize through this file, which disables
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +30,8 @@ createCanonicalizer(llvm::ArrayRef<std::string> disabled = {});
 void addCanonicalizations(mlir::RewritePatternSet &patterns,
                           llvm::ArrayRef<llvm::StringRef> dialects);
 
-/// `patterns` without the wrong one: for each set that canonicalization
-/// patterns were added to.
+/// Freezes `patterns` without the wrong one. To be used for every set to which
+/// canonicalization patterns were added.
 mlir::FrozenRewritePatternSet freeze(mlir::RewritePatternSet &&patterns);
 
 } // namespace lockstep

@@ -1,6 +1,6 @@
 //===- Passes.td - All passes of the compiler, by stage ----*- tablegen -*-===//
 //
-// The stages in the order in which Pipelines.cpp runs them.
+// The stages, in the order in which Pipelines.cpp runs them.
 //
 //===----------------------------------------------------------------------===//
 

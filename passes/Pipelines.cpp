@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - The whole compilation ------------------------------===//
+//===- Pipelines.cpp - Pass pipelines of the compiler ---------------------===//
 
 #include "passes/Pipelines.h"
 
@@ -18,7 +18,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// After a pass that may have moved collectives.
+/// Called after a pass that may have moved collectives.
 static void checkOrder(OpPassManager &pm, const CompileOptions &options) {
   if (options.checkOrder)
     pm.addPass(createVerifyUniformityPass());
@@ -76,14 +76,14 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addRoles(OpPassManager &pm, const CompileOptions &options) {
-  // From here on all that is computed element by element looks alike.
+  // From here on all element-wise operations are `linalg.generic`.
   pm.addNestedPass<func::FuncOp>(createConvertElementwisePass());
   pm.addNestedPass<func::FuncOp>(createShardUpdatesPass());
   pm.addPass(createCSEPass());
   pm.addPass(createSplitRolesPass());
-  // Branches are neither merged nor moved: a role that has something in all of
-  // them could not do so, and loops and branches around exchanges have to be
-  // the same in all roles.
+  // Branches must not be merged or moved: loops and branches around exchanges
+  // have to be the same in all roles, and a role with operations in more of
+  // them could not be transformed in the same way.
   pm.addPass(createCanonicalizer({"(anonymous namespace)::CombineIfs",
                                   "(anonymous namespace)::CombineNestedIfs",
                                   "(anonymous namespace)::WhileMoveIfDown"}));
@@ -99,7 +99,7 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
     pm.addNestedPass<func::FuncOp>(createFuseOperationsPass());
     pm.addPass(createCSEPass());
   }
-  // Behind the fusion, which may decide whether a loop becomes one kernel.
+  // After fusion, which may affect whether a loop becomes one kernel.
   pm.addPass(createSplitUniformResultsPass());
   FormKernelsPassOptions form;
   form.fuse = options.optimize;
@@ -119,8 +119,8 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
   if (options.optimize && options.overlap)
     pm.addNestedPass<func::FuncOp>(createScheduleCollectivesPass());
   pm.addPass(createAssignChannelsPass());
-  // Collectives have been merged and moved: their order is checked again,
-  // channels included.
+  // Collectives have been merged and moved: verify their order again, including
+  // channels.
   pm.addPass(createVerifyUniformityPass());
 }
 

@@ -1,4 +1,4 @@
-//===- Pipelines.h - The whole compilation ----------------------*- C++ -*-===//
+//===- Pipelines.h - Pass pipelines of the compiler -------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_PIPELINES_H
 #define LOCKSTEP_PASSES_PIPELINES_H
@@ -14,39 +14,38 @@
 
 namespace lockstep {
 
-/// What a user may choose.
+/// Options that a user may choose.
 struct CompileOptions {
-  /// Number of replicas; 0 if the module's strategy says it.
+  /// Number of replicas; 0 if the module's strategy specifies it.
   int64_t replicas = 0;
   /// Kind of the strategy, if the module has none.
   std::string strategy;
-  /// Number of parameter servers; 0 if the module's strategy says it, or has
-  /// none.
+  /// Number of parameter servers; 0 if the module's strategy specifies it, or
+  /// has none.
   int64_t servers = 0;
   /// How variables are split over servers, as between the brackets of
-  /// `#replica.partitioner<>`; empty if the module's strategy says it.
+  /// `#replica.partitioner<>`; empty if the module's strategy specifies it.
   std::string partitioner;
   /// False: every optional pass is skipped (-O0).
   bool optimize = true;
-  /// Whether exchanges whose outcome is known without them are left out (part
-  /// of -O2).
+  /// Whether redundant collectives are removed (part of -O2).
   bool simplify = true;
-  /// Whether floats may be added in another order where that saves an exchange;
-  /// changes results by roundings.
+  /// Whether floats may be added in a different order if that saves a
+  /// collective; changes results by rounding errors.
   bool reassociate = false;
   /// Whether independent collectives are merged (part of -O2).
   bool bucket = true;
   /// Whether collectives start early and wait late (part of -O2).
   bool overlap = true;
-  /// Bound on the size of a bucket in bytes where the program gives none; 0: no
-  /// bound.
+  /// Bound on the size of a bucket in bytes if the program specifies none; 0:
+  /// no bound.
   int64_t bytesPerPack = 0;
-  /// Whether kernels check every access against its buffer, and end with an
-  /// error where one does not fit.
+  /// Whether kernels check every access against its buffer, and return with an
+  /// error if one is out of bounds.
   bool checkBounds = false;
   /// Targets for which kernels are compiled.
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
-  /// Whether inputs are searched on which a step that is refused goes wrong.
+  /// Whether to search inputs on which a refused step fails.
   bool findExamples = false;
   /// Whether the order of collectives is proven again after every pass that may
   /// move one, not only at the end.
@@ -58,12 +57,12 @@ struct CompileOptions {
 void buildCompilePipeline(mlir::OpPassManager &pm,
                           const CompileOptions &options);
 
-/// Appends what a module needs after the import stage to be interpreted: its
-/// strategy and the number of replicas (as far as the module does not say
-/// them), and named operations of `linalg` as generic ones. With `verify`, a
-/// module is refused of which the compiler cannot prove that its replicas issue
-/// the same collectives and that copies of variables stay equal; without,
-/// execution shows what comes of it.
+/// Appends the passes that prepare a module, after the import stage, for the
+/// interpreter: they set its strategy and the number of replicas (as far as the
+/// module leaves them open), and generalize named operations of `linalg`. With
+/// `verify`, a module is refused unless the compiler can prove that its
+/// replicas issue the same collectives and that copies of variables stay equal;
+/// without, such errors are found during execution.
 void buildInterpretPipeline(mlir::OpPassManager &pm,
                             const SetReplicasPassOptions &strategy,
                             bool verify);

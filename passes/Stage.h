@@ -24,7 +24,7 @@ enum class Stage {
   Memory
 };
 
-/// The name of a stage, as `--stop-after` takes it.
+/// The name of a stage, as in `--stop-after`.
 llvm::StringRef stringifyStage(Stage stage);
 std::optional<Stage> symbolizeStage(llvm::StringRef name);
 
