@@ -1,4 +1,4 @@
-//===- Attributes.cpp - Attributes of StableHLO operations as text --------===//
+//===- Attributes.cpp - Parse attributes of StableHLO operations ----------===//
 
 #include "passes/Import/StableHLO.h"
 
@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace {
 
-/// Reads `mnemonic<name = 1, name = [2, 3]>` from left to right. A member that
-/// returns a bool says whether the text went on as expected.
+/// Parses `mnemonic<name = 1, name = [2, 3]>` from left to right. Members that
+/// return a bool return false on a syntax error.
 class ParameterReader {
 public:
   ParameterReader(StringRef text) : rest(text) {}

@@ -1,4 +1,4 @@
-//===- FillUnwritten.cpp - Memory that nobody has written is zero ---------===//
+//===- FillUnwritten.cpp - Initialize unwritten tensors to zero -----------===//
 
 #include "passes/Passes.h"
 
@@ -16,8 +16,8 @@ namespace lockstep {
 
 namespace {
 
-/// A part of a tensor of static sizes: in each dimension, the first index and
-/// the size.
+/// A contiguous box of elements of a tensor of static shape: in each dimension,
+/// the first index and the size.
 struct Box {
   SmallVector<int64_t> offsets, sizes;
 
@@ -54,8 +54,9 @@ std::optional<Box> getInsertedBox(Operation *op) {
   return std::nullopt;
 }
 
-/// Whether loop `loop` of `op` covers dimension `dim` of `init`: its range is
-/// the size of whichever operand has it.
+/// Whether loop `loop` of `op` covers dimension `dim` of `init`: the range of
+/// the loop is the size of the other operands in the dimension that it indexes,
+/// which must be equal to that of `init`.
 bool coversDimension(linalg::LinalgOp op, OpOperand &init, unsigned dim,
                      unsigned loop) {
   using Variable = ValueBoundsConstraintSet::Variable;
@@ -74,8 +75,8 @@ bool coversDimension(linalg::LinalgOp op, OpOperand &init, unsigned dim,
   return true;
 }
 
-/// Whether `op` gives every element of its destination `init` a value that does
-/// not depend on what was there.
+/// Whether `op` overwrites every element of its destination `init` with a value
+/// that does not depend on the previous one.
 bool overwritesAll(linalg::LinalgOp op, OpOperand &init) {
   AffineMap map = op.getMatchingIndexingMap(&init);
   if (op.payloadUsesValueFromOperand(&init) || !map.isProjectedPermutation())
@@ -93,8 +94,8 @@ bool overwritesAll(linalg::LinalgOp op, OpOperand &init) {
 
 bool mayBeSeen(Value tensor, ArrayRef<Box> written);
 
-/// Whether an element of a tensor that was never written is read by `use`, or
-/// handed on by it. Written are the elements in `written`, which are disjoint.
+/// Whether `use` may read, or forward, elements of a tensor that have not been
+/// written. The elements in `written`, which are disjoint boxes, have been.
 bool mayBeSeen(OpOperand &use, ArrayRef<Box> written) {
   Operation *op = use.getOwner();
   if (isa<tensor::DimOp, tensor::RankOp>(op))
@@ -133,7 +134,7 @@ struct FillUnwritten : impl::FillUnwrittenPassBase<FillUnwritten> {
     getOperation()->walk([](tensor::EmptyOp empty) { fill(empty); });
   }
 
-  /// Says by operations on tensors what an allocation holds.
+  /// Replaces an allocation by its copied tensor, or else by a `tensor.empty`.
   static void replace(bufferization::AllocTensorOp op) {
     OpBuilder builder(op);
     Value held = op.getCopy();
@@ -144,7 +145,7 @@ struct FillUnwritten : impl::FillUnwrittenPassBase<FillUnwritten> {
     op.erase();
   }
 
-  /// Gives zeros to those who may see what was not written.
+  /// Fills the tensor with zeros for uses that may read unwritten elements.
   static void fill(tensor::EmptyOp empty) {
     llvm::SmallPtrSet<OpOperand *, 4> seeing;
     for (OpOperand &use : empty->getUses())
@@ -154,8 +155,8 @@ struct FillUnwritten : impl::FillUnwrittenPassBase<FillUnwritten> {
       return;
     OpBuilder builder(empty->getContext());
     builder.setInsertionPointAfter(empty);
-    // Nothing computes with elements that have no such constant; who reads them
-    // refuses them by name.
+    // Element types without a zero constant are not supported, and later passes
+    // report them.
     TypedAttr zero = builder.getZeroAttr(empty.getType().getElementType());
     if (!zero)
       return;

@@ -1,4 +1,4 @@
-//===- ImportControlFlow.cpp - stablehlo.case and if to scf ---------------===//
+//===- ImportControlFlow.cpp - Import stablehlo.case and if ---------------===//
 
 #include "passes/Import/StableHLO.h"
 
@@ -92,8 +92,8 @@ LogicalResult stablehlo::importIf(Operation *op) {
   return success();
 }
 
-/// Branches from number `first` on: the last one is taken for any index that is
-/// out of range too.
+/// Builds the branches from number `first` on. The last one is also taken if
+/// the index is out of range.
 static scf::IfOp buildBranches(OpBuilder &builder, Operation *op,
                                unsigned first) {
   Value condition = isIndex(builder, op->getLoc(), op->getOperand(0), first);

@@ -11,9 +11,9 @@ using namespace mlir;
 namespace {
 
 /// A merge call names a function on plain tensors. Its arguments are components
-/// of per-replica values, and so is what is computed from them alone: that is
-/// hoisted to the replica that calls. All else becomes the region of a
-/// `replica.merge_call`.
+/// of per-replica values. Computations from these alone are hoisted out of the
+/// merge call, into replica context. All other operations become the region of
+/// a `replica.merge_call`.
 class MergeCall {
 public:
   MergeCall(Operation *call, func::FuncOp function)
@@ -36,12 +36,12 @@ private:
   Value getComponent(Value value);
   /// A value in the region, as a plain tensor.
   Value getPlain(Value value);
-  /// A value in the region as it is: per replica, mirrored or plain.
+  /// A value in the region with its type there: per-replica, mirrored or plain.
   Value getAny(Value value) {
     return perReplica.contains(value) ? getPerReplica(value)
                                       : values.lookup(value);
   }
-  /// Location of an operation of the function, as called from here.
+  /// The location of an operation of the function, as called by `call`.
   Location getLoc(Operation *op) const {
     return CallSiteLoc::get(op->getLoc(), call->getLoc());
   }
@@ -51,8 +51,8 @@ private:
   OpBuilder outside, inside;
   Block *region = nullptr;
   DenseSet<Value> perReplica;
-  /// From values of the function to components before the call, to values in
-  /// the region, and to plain ones there.
+  /// Maps values of the function to components before the call, to values in
+  /// the region, and to plain tensors in the region.
   IRMapping components, values, plain;
   llvm::MapVector<Value, BlockArgument> arguments;
 };
@@ -134,8 +134,8 @@ Value MergeCall::getPlain(Value value) {
   if (!mirrored)
     return found;
   if (!plain.contains(value)) {
-    // Equal on all replicas, hence a plain value for computations; the wrapped
-    // types end in stage 3.
+    // Equal on all replicas, and so a plain value for computations. The cast is
+    // removed when mirrored types become plain tensors (`splice-contexts`).
     auto cast = UnrealizedConversionCastOp::create(
         inside, found.getLoc(), mirrored.getComponent(), found);
     plain.map(value, cast.getResult(0));
@@ -210,7 +210,7 @@ LogicalResult MergeCall::importOperation(Operation *op) {
     }
     return success();
   }
-  // Computed by each replica on its own, where it is needed.
+  // Per-replica computations are hoisted by `getComponent` when they are used.
   if (llvm::any_of(op->getResults(),
                    [&](Value result) { return perReplica.contains(result); }))
     return success();

@@ -1,4 +1,4 @@
-//===- ImportReplica.cpp - custom_call @replica.* to the replica dialect --===//
+//===- ImportReplica.cpp - Import custom_call @replica.* ------------------===//
 
 #include "passes/Import/StableHLO.h"
 #include "passes/Lower/LowerSlices.h"
@@ -6,8 +6,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// The dictionary in which a custom call keeps its parameters; empty if there
-/// is none.
+/// The dictionary of the parameters of a custom call; empty if there is none.
 static DictionaryAttr getConfig(Operation *op) {
   auto config = op->getAttrOfType<DictionaryAttr>("backend_config");
   return config ? config : DictionaryAttr::get(op->getContext());
@@ -57,8 +56,8 @@ static FailureOr<Operation *> createAllGather(OpBuilder &builder,
       .getOperation();
 }
 
-/// Of a variable as it was read, a lookup; of another table, code that takes
-/// the rows.
+/// A `replica.lookup` if the table is the unchanged value of a variable, else
+/// code that takes the rows of the tensor.
 static FailureOr<Operation *> createLookup(OpBuilder &builder, Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 1)
     return emitError(op->getLoc())

@@ -1,4 +1,4 @@
-//===- ImportScatter.cpp - stablehlo.scatter to loops ---------------------===//
+//===- ImportScatter.cpp - Import stablehlo.scatter -----------------------===//
 
 #include "passes/Import/StableHLO.h"
 
@@ -11,9 +11,9 @@ using namespace mlir;
 
 namespace {
 
-/// A scatter: for each scatter index, in row-major order, a window of `updates`
-/// is combined with the window of the `inputs` that the index names. Names of
-/// dimensions are those of the StableHLO specification.
+/// Lowers a scatter to loops: for each scatter index, in row-major order, a
+/// window of `updates` is combined with the window of the `inputs` that the
+/// index selects. Names of dimensions are those of the StableHLO specification.
 class Scatter {
 public:
   explicit Scatter(Operation *op) : op(op) {
@@ -33,10 +33,10 @@ private:
                                   ValueRange results);
   SmallVector<Value> buildWindow(OpBuilder &builder, ValueRange scatterIvs,
                                  ArrayRef<Value> starts, ValueRange results);
-  /// Where the window begins in each dimension of the inputs; null where that
-  /// is 0 by construction.
+  /// The start of the window in each dimension of the inputs; null for
+  /// dimensions where it is 0 by construction.
   SmallVector<Value> getStarts(OpBuilder &builder, ValueRange scatterIvs);
-  /// Whether the whole window lies inside the inputs.
+  /// An i1: whether the whole window is inside of the inputs; null: always.
   Value isInside(OpBuilder &builder, ArrayRef<Value> starts);
 
   RankedTensorType getInputType() const {
@@ -55,7 +55,7 @@ private:
   SmallVector<int64_t> updateWindowDims, insertedWindowDims, inputBatchingDims,
       indicesBatchingDims, toOperandDims;
   int64_t indexVectorDim = 0;
-  /// Dimensions of an update that are not of its window.
+  /// Dimensions of an update that are not window dimensions.
   SmallVector<int64_t> updateScatterDims;
   /// Dimensions of an input that the window spans, in the order of
   /// `updateWindowDims`.
@@ -137,8 +137,8 @@ SmallVector<Value> Scatter::getStarts(OpBuilder &builder,
       starts[dim] = arith::IndexCastOp::create(builder, loc,
                                                builder.getIndexType(), index);
   }
-  // A batching dimension of the inputs runs with its dimension of the indices,
-  // and so with the scatter loops.
+  // A batching dimension of the inputs has the same index as its dimension of
+  // the indices, which is an induction variable of the scatter loops.
   for (auto [dim, indexDim] :
        llvm::zip_equal(inputBatchingDims, indicesBatchingDims))
     starts[dim] =
@@ -152,7 +152,7 @@ Value Scatter::isInside(OpBuilder &builder, ArrayRef<Value> starts) {
   for (int64_t dim : toOperandDims) {
     int64_t room = getInputType().getDimSize(dim) - windowSizes[dim] + 1;
     // Compared as unsigned, a negative start is too large, so one comparison
-    // does for both ends.
+    // checks both ends.
     Value fits = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ult, starts[dim],
         stablehlo::getIndex(builder, loc, std::max<int64_t>(room, 0)));
@@ -203,9 +203,9 @@ SmallVector<Value> Scatter::buildWindow(OpBuilder &builder,
       });
 }
 
-/// XLA, whose results JAX programs are written against, drops an update whose
-/// window is not wholly inside; the specification would drop only the elements
-/// outside. They differ for windows that overhang.
+/// Like XLA, on whose behaviour JAX programs depend, drops an update unless its
+/// window is completely inside. (The specification drops only the elements
+/// outside of the inputs, which differs for windows that are partly outside.)
 SmallVector<Value> Scatter::buildUpdates(OpBuilder &builder,
                                          ValueRange scatterIvs,
                                          ValueRange results) {

@@ -1,4 +1,4 @@
-//===- ImportSelectAndScatter.cpp - stablehlo.select_and_scatter to loops -===//
+//===- ImportSelectAndScatter.cpp - Import select_and_scatter -------------===//
 
 #include "passes/Import/StableHLO.h"
 
@@ -12,9 +12,9 @@ using namespace mlir;
 
 namespace {
 
-/// The gradient of a pooling: each element of `source` is scattered to the one
-/// place of the operand that its window selects. Windows are visited in
-/// row-major order, and so are the places in a window.
+/// Lowers the gradient of a pooling to loops: each element of `source` is
+/// scattered to the position of the operand that its window selects. Windows,
+/// and the positions in a window, are visited in row-major order.
 class SelectAndScatter {
 public:
   explicit SelectAndScatter(Operation *op)
@@ -24,12 +24,12 @@ public:
 
 private:
   LogicalResult readWindow();
-  /// The place in the operand of place `windowIvs` of the window `sourceIvs`,
-  /// and whether it is inside (null: always).
+  /// The position in the operand of position `windowIvs` in the window
+  /// `sourceIvs`, and whether it is inside of the operand (null: always).
   std::pair<SmallVector<Value>, Value>
   getPlace(OpBuilder &builder, ValueRange sourceIvs, ValueRange windowIvs);
-  /// Visits a place. `best` holds whether there is a selected place yet, its
-  /// value and its indices.
+  /// Visits a position. `best` consists of whether a position has been
+  /// selected, its value and its indices. Returns the new `best`.
   SmallVector<Value> visit(OpBuilder &builder, ValueRange sourceIvs,
                            ValueRange windowIvs, ValueRange best);
   SmallVector<Value> scatter(OpBuilder &builder, ValueRange sourceIvs,
@@ -45,7 +45,7 @@ private:
   Operation *op;
   Value operand, source;
   SmallVector<int64_t> sizes, strides, low;
-  /// Whether a window may reach over the border in a dimension.
+  /// Whether a window may extend beyond the operand in a dimension.
   SmallVector<bool> overhangs;
 };
 
@@ -151,7 +151,7 @@ SmallVector<Value> SelectAndScatter::scatter(OpBuilder &builder,
   };
   if (!llvm::is_contained(overhangs, true))
     return {add(builder)};
-  // A window may lie in the padding as a whole.
+  // A window may be completely in the padding.
   auto ifOp = scf::IfOp::create(
       builder, loc, best.front(),
       [&](OpBuilder &nested, Location) {

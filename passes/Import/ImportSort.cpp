@@ -1,4 +1,4 @@
-//===- ImportSort.cpp - stablehlo.sort to loops ---------------------------===//
+//===- ImportSort.cpp - Import stablehlo.sort -----------------------------===//
 
 #include "passes/Import/StableHLO.h"
 
@@ -13,9 +13,9 @@ using namespace mlir;
 
 namespace {
 
-/// A stable merge sort, bottom up, of the rows along one dimension: passes of
-/// doubling width merge neighbouring runs of `rows` into `scratch`. n log n,
-/// and the order of comparisons does not depend on the data's place.
+/// A stable bottom-up merge sort of the rows along one dimension: passes of
+/// doubling width merge adjacent runs of `rows` into `scratch`, in O(n log n).
+/// Each row is sorted by the same sequence of merges, whatever its position.
 class Sort {
 public:
   Sort(Operation *op, int64_t dimension) : op(op), dimension(dimension) {}
@@ -46,8 +46,8 @@ private:
 } // namespace
 
 /// Takes the next element of the result from the left run or the right one.
-/// `state` is the next index in each, and the results; `ends` is where the runs
-/// end.
+/// `state` is the next index in each, and the results; `ends` are the ends of
+/// the runs.
 SmallVector<Value> Sort::mergeStep(OpBuilder &builder, Value k,
                                    ArrayRef<Value> ends, ValueRange state,
                                    ValueRange rows) {
@@ -58,7 +58,7 @@ SmallVector<Value> Sort::mergeStep(OpBuilder &builder, Value k,
                                         state[0], ends[0]);
   Value hasRight = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::slt, state[1], ends[1]);
-  // What lies behind the end of a run is read, but not used.
+  // An element behind the end of a run may be read, but is not used.
   Value leftIndex = arith::MinSIOp::create(builder, loc, state[0], last);
   Value rightIndex = arith::MinSIOp::create(builder, loc, state[1], last);
   SmallVector<Value> left, right, arguments;
@@ -154,9 +154,8 @@ SmallVector<Value> Sort::sortRows(OpBuilder &builder, ValueRange ivs,
     state.push_back(tensor::ExtractSliceOp::create(builder, loc, type, tensor,
                                                    offsets, sizes, strides));
   }
-  // The scratch space begins as the rows: as empty tensors it would be equal
-  // for all operands, hence one tensor after CSE, and one buffer after
-  // bufferization.
+  // The scratch space is initialized with the rows: CSE would merge empty
+  // tensors, and bufferization would then use one buffer for all operands.
   llvm::append_range(state, llvm::to_vector(state));
 
   Value one = stablehlo::getIndex(builder, loc, 1);

@@ -1,4 +1,4 @@
-//===- ImportStableHLO.cpp - Rewrites what legalization to linalg left ----===//
+//===- ImportStableHLO.cpp - Import the rest of StableHLO -----------------===//
 
 #include "passes/Import/StableHLO.h"
 
@@ -20,7 +20,7 @@ using namespace mlir;
 
 using ImportFunction = LogicalResult (*)(Operation *);
 
-/// How an operation is imported; null if it cannot be.
+/// The function that imports an operation; null if it is not supported.
 static ImportFunction getImport(StringRef name) {
   return llvm::StringSwitch<ImportFunction>(name)
       .Case("stablehlo.while", stablehlo::importWhile)
@@ -46,7 +46,7 @@ static LogicalResult importOperation(Operation *op) {
   return diag;
 }
 
-/// Operations that MLIR does not know, those in regions before those around
+/// Unregistered operations, in post-order: those in regions before those around
 /// them.
 static SmallVector<Operation *> getUnknown(ModuleOp module) {
   SmallVector<Operation *> unknown;
@@ -58,8 +58,8 @@ static SmallVector<Operation *> getUnknown(ModuleOp module) {
   return unknown;
 }
 
-/// Imports all operations that MLIR does not know. Goes on after an error, so
-/// that all are reported.
+/// Imports all unregistered operations. Continues after an error, so that all
+/// are reported.
 static LogicalResult importOperations(ModuleOp module) {
   SmallVector<Operation *> mergeCalls;
   bool ok = true;
@@ -71,7 +71,7 @@ static LogicalResult importOperations(ModuleOp module) {
   }
   if (!ok)
     return failure();
-  // What functions of merge calls hold has been imported now.
+  // The operations in functions of merge calls have been imported now.
   for (Operation *op : mergeCalls)
     ok &= succeeded(stablehlo::importMergeCall(op));
   if (!ok)
@@ -86,7 +86,7 @@ static LogicalResult importOperations(ModuleOp module) {
   return success(ok);
 }
 
-/// Whether `name` is an attribute by which JAX and XLA speak to each other.
+/// Whether `name` is an attribute of JAX or XLA.
 static bool isForeign(StringAttr name) {
   StringRef prefix = name.getValue().split('.').first;
   return name.getValue().contains('.') &&

@@ -1,4 +1,4 @@
-//===- ImportSteps.cpp - Captured functions become variables and steps ----===//
+//===- ImportSteps.cpp - Convert captured functions to steps --------------===//
 
 #include "dialect/Replica/ReplicaDialect.h"
 
@@ -29,7 +29,7 @@ class StepImporter {
 public:
   explicit StepImporter(ModuleOp module)
       : module(module), builder(OpBuilder::atBlockBegin(module.getBody())) {
-    // Private functions are parts of steps: they are called there.
+    // Private functions are parts of steps, which call them.
     for (auto function : module.getOps<func::FuncOp>())
       if (function.isPublic())
         functions.push_back(function);
@@ -44,7 +44,7 @@ private:
   void createStep(func::FuncOp function);
   void createReturn(func::ReturnOp returnOp,
                     ArrayRef<FlatSymbolRefAttr> assigned);
-  /// The variable of an argument or result that is one; else null.
+  /// The variable named `name`; null if `name` is null.
   FlatSymbolRefAttr getVariable(StringAttr name) {
     return name
                ? FlatSymbolRefAttr::get(variables.lookup(name).getSymNameAttr())
@@ -52,11 +52,11 @@ private:
   }
 
   ModuleOp module;
-  /// Where variables are declared: at the beginning of the module, in the order
-  /// in which functions name them.
+  /// Declares variables at the start of the module, in the order in which
+  /// functions name them.
   OpBuilder builder;
   SmallVector<func::FuncOp> functions;
-  /// By their names in files.
+  /// Variables by their names in files.
   llvm::MapVector<StringAttr, replica::VariableOp> variables;
 };
 
@@ -66,14 +66,14 @@ static func::ReturnOp getReturn(func::FuncOp function) {
   return cast<func::ReturnOp>(function.getBody().front().getTerminator());
 }
 
-/// Where the user computed result `index`.
+/// The location at which the user's program computes result `index`.
 static Location getResultLoc(func::FuncOp function, unsigned index) {
   Location loc = getReturn(function).getOperand(index).getLoc();
   return isa<UnknownLoc>(loc) ? function.getLoc() : loc;
 }
 
-/// Checks that an argument or result has exactly one role and a name in it, and
-/// that no other one has the same.
+/// Checks that an argument or result has exactly one of `roles`, with a name
+/// that no other one in this role has.
 static LogicalResult
 verifyRole(Location loc, const Twine &what, DictionaryAttr attributes,
            ArrayRef<StringRef> roles,
@@ -134,8 +134,8 @@ LogicalResult StepImporter::declareVariable(Location loc, StringAttr name,
     diag.attachNote(variable.getLoc()) << "the variable comes from here";
     return diag;
   }
-  // A state may have an entry 'step' beside the function of that name: files
-  // keep the entry's name, the symbol is another one.
+  // A variable may have the name of a function, such as 'step': then its symbol
+  // gets a suffix, and files keep the name.
   MLIRContext *context = module.getContext();
   StringAttr symbol = name;
   for (unsigned i = 0; module.lookupSymbol(symbol); ++i)
@@ -178,7 +178,7 @@ void StepImporter::createReturn(func::ReturnOp returnOp,
       returned.push_back(value);
       continue;
     }
-    // A variable that the step hands through is left alone.
+    // A variable that the step returns unchanged is not assigned.
     auto read = value.getDefiningOp<replica::ReadOp>();
     if (!read || read.getVariableAttr() != variable)
       replica::AssignOp::create(

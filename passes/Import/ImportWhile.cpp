@@ -1,4 +1,4 @@
-//===- ImportWhile.cpp - stablehlo.while to scf.for and scf.while ---------===//
+//===- ImportWhile.cpp - Import stablehlo.while ---------------------------===//
 
 #include "passes/Import/StableHLO.h"
 
@@ -14,14 +14,14 @@ using namespace mlir;
 namespace {
 
 /// A while loop whose trip count is known before it starts: a counter is
-/// compared with a bound that the loop does not change, and grows by a
-/// constant. JAX makes these from `scan` and `fori_loop`.
+/// compared with a loop-invariant bound, and incremented by a constant. JAX
+/// creates such loops for `scan` and `fori_loop`.
 struct Counted {
-  /// Number of the counter among the carried values.
+  /// The position of the counter among the carried values.
   unsigned counter;
   int64_t step;
-  /// The counter runs while it is less than this, a scalar or a rank-0 tensor
-  /// from outside of the loop.
+  /// The loop continues while the counter is less than this bound, a scalar or
+  /// a rank-0 tensor from outside of the loop.
   Value bound;
   bool isUnsigned;
 };
@@ -40,21 +40,21 @@ private:
   std::optional<int64_t> matchStep(unsigned index);
   void buildFor(const Counted &counted);
   void buildWhile();
-  /// Moves `body` before its new terminator of kind `Terminator`, with
-  /// `arguments` for the carried values.
+  /// Moves `body`, with a new terminator of kind `Terminator`, to `target`, and
+  /// replaces the carried values by `arguments`.
   template <typename Terminator>
   void moveBody(Block *target, ValueRange arguments);
 
   Operation *op;
   Block &condition, &body;
-  /// Numbers of the values that the new loop carries.
+  /// The positions of the values that the new loop carries.
   SmallVector<unsigned> carried;
 };
 
 } // namespace
 
-/// The operation by which a linalg operation without loops computes its only
-/// result, if it is nothing else.
+/// The operation of type `Op` that computes the only result of a linalg
+/// operation without loops; null if there is none.
 template <typename Op> static Op getOnlyScalarOp(Value tensor) {
   auto generic = tensor.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumLoops() != 0 || generic.getNumResults() != 1)
@@ -103,7 +103,8 @@ static Value getAsIndex(OpBuilder &builder, Location loc, Value value,
                                     value);
 }
 
-/// A value that the body returns as it got it is not carried.
+/// Replaces values that the body returns unchanged by their initial values, so
+/// that they are not carried.
 void While::dropInvariants() {
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     Value initial = op->getOperand(i);
@@ -117,8 +118,8 @@ void While::dropInvariants() {
   }
 }
 
-/// The constant that the body adds to carried integer `index`, if that is all
-/// it does with it.
+/// The constant that the body adds to carried integer `index`; nullopt if it
+/// computes the next value in another way.
 std::optional<int64_t> While::matchStep(unsigned index) {
   auto add =
       getOnlyScalarOp<arith::AddIOp>(body.getTerminator()->getOperand(index));
@@ -159,8 +160,8 @@ std::optional<Counted> While::matchCounted() {
                  predicate == arith::CmpIPredicate::ult};
 }
 
-/// The value of an integer that starts as `initial` and grows by `step`, after
-/// `trips` trips.
+/// The value, after `trips` iterations, of an integer that starts as `initial`
+/// and is incremented by `step`.
 static Value getCount(OpBuilder &builder, Location loc, Value initial,
                       int64_t step, Value trips) {
   auto type = cast<RankedTensorType>(initial.getType());
@@ -199,8 +200,8 @@ void While::buildFor(const Counted &counted) {
   Value lower = getAsIndex(builder, loc, initial, counted.isUnsigned);
   Value upper = getAsIndex(builder, loc, counted.bound, counted.isUnsigned);
 
-  // Integers that grow by a constant follow from the number of the trip, and
-  // are not carried.
+  // Integers that are incremented by a constant are computed from the number of
+  // the iteration, and not carried.
   SmallVector<std::pair<unsigned, int64_t>> counters;
   llvm::erase_if(carried, [&](unsigned index) {
     std::optional<int64_t> step = matchStep(index);
@@ -213,8 +214,8 @@ void While::buildFor(const Counted &counted) {
   auto loop = scf::ForOp::create(
       builder, loc, lower, upper,
       stablehlo::getIndex(builder, loc, counted.step), initials);
-  // Trips before this one, as an index; the loop itself counts from the
-  // counter's first value.
+  // The number of previous iterations, as an index; the induction variable
+  // starts at the initial value of the counter.
   bool countsTrips = getConstant(initial) == 0 && counted.step == 1;
   auto getTrips = [&](OpBuilder &at, Value end) -> Value {
     if (countsTrips)

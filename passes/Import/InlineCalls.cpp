@@ -1,4 +1,4 @@
-//===- InlineCalls.cpp - Calls of a captured program ----------------------===//
+//===- InlineCalls.cpp - Inline calls of a captured program ---------------===//
 
 #include "passes/Import/StableHLO.h"
 
@@ -11,9 +11,8 @@ using namespace mlir;
 
 namespace {
 
-/// Upstream's inliner asks dialects whether their operations may be inlined. A
-/// captured function is inlined whatever it holds: it is a part of the step
-/// that JAX outlined.
+/// Allows upstream's inliner to inline all operations, instead of querying
+/// their dialects: a captured function is a part of the step that JAX outlined.
 struct InlineAnything : InlinerInterface {
   using InlinerInterface::InlinerInterface;
   bool isLegalToInline(Operation *, Operation *, bool) const override {

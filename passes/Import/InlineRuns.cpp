@@ -1,4 +1,4 @@
-//===- InlineRuns.cpp - Calls of steps become regions ---------------------===//
+//===- InlineRuns.cpp - Inline calls of steps -----------------------------===//
 
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
@@ -18,7 +18,8 @@ namespace lockstep {
 
 namespace {
 
-/// True if the host can run `step` itself: all its arguments come from outside.
+/// True if the host can run `step` directly: all its arguments are bound to
+/// batches, scalars or variables.
 bool isBound(replica::StepOp step) {
   for (unsigned i = 0; i < step.getNumArguments(); ++i)
     if (!step.getArgAttr(i, "replica.batch") &&
@@ -28,8 +29,8 @@ bool isBound(replica::StepOp step) {
   return true;
 }
 
-/// Locations say where a step was called from, so that a step called twice can
-/// be told apart.
+/// Adds the caller to all locations, so that two calls of a step can be
+/// distinguished.
 void setCaller(Operation *op, Location caller) {
   op->walk([&](Operation *inner) {
     inner->setLoc(CallSiteLoc::get(inner->getLoc(), caller));
@@ -56,14 +57,14 @@ LogicalResult inlineStep(replica::RunOp run, replica::StepOp step) {
   return success();
 }
 
-/// Elements that are zero, of which the loop carries the last step's results.
+/// Zeros, the initial values of results that the loop carries.
 Value createZeros(OpBuilder &builder, Location loc, RankedTensorType type) {
   return arith::ConstantOp::create(builder, loc,
                                    cast<TypedAttr>(builder.getZeroAttr(type)));
 }
 
-/// A loop that gets a batch, runs the step and reduces its results; what the
-/// last step gave leaves it.
+/// Expands `replica.run_steps` to a loop that takes a batch, runs the step and
+/// reduces its results. The results of the last step are those of the loop.
 LogicalResult expandSteps(replica::RunStepsOp steps) {
   OpBuilder builder(steps);
   Location loc = steps.getLoc();
@@ -123,7 +124,7 @@ LogicalResult expandSteps(replica::RunStepsOp steps) {
   return success();
 }
 
-/// Outputs that are no tensors leave the program at once.
+/// Declares outputs that are not tensors as constant outputs of the program.
 LogicalResult
 declareOutputs(replica::RunStepsOp steps,
                llvm::StringMap<device::ConstantOutputOp> &declared) {
@@ -163,7 +164,7 @@ struct InlineRuns : impl::InlineRunsPassBase<InlineRuns> {
       steps.erase();
     }
     llvm::SetVector<Operation *> called;
-    // A step may hold a merge_call that runs another one.
+    // A step may contain a merge_call that runs another step.
     for (bool changed = true; changed;) {
       SmallVector<replica::RunOp> runs;
       getOperation().walk([&](replica::RunOp run) {

@@ -1,4 +1,4 @@
-//===- Scalars.cpp - Computations of StableHLO regions, on scalars --------===//
+//===- Scalars.cpp - Evaluate StableHLO regions on scalars ----------------===//
 
 #include "passes/Import/StableHLO.h"
 
@@ -22,7 +22,7 @@ public:
       scalars.map(argument, scalar);
   }
 
-  /// The scalar in `tensor`, a value of the block or one from outside.
+  /// The element of `tensor`, a value of the block or from outside of it.
   Value getScalar(Value tensor) {
     if (Value scalar = scalars.lookupOrNull(tensor))
       return scalar;
@@ -50,12 +50,12 @@ private:
                                      ValueRange());
   }
 
-  /// A value that an operation of the block uses: a scalar of it, or one from
-  /// outside.
+  /// The copy of a value that an operation of the block uses, or the value
+  /// itself if it is from outside.
   Value lookup(Value value) { return values.lookupOrDefault(value); }
 
-  /// Copies the body of a linalg operation without loops, which is its
-  /// computation on scalars.
+  /// Copies the body of a linalg operation without loops, which computes its
+  /// results on scalars.
   void inlineGeneric(linalg::GenericOp generic) {
     IRMapping mapping;
     for (auto [argument, operand] : llvm::zip_equal(
@@ -94,9 +94,9 @@ private:
 
   OpBuilder &builder;
   Block &body;
-  /// From rank-0 tensors of the block to the scalars in them.
+  /// Maps rank-0 tensors of the block to their elements.
   IRMapping scalars;
-  /// From values of the block to copies of the same type.
+  /// Maps values of the block to copies of the same type.
   IRMapping values;
 };
 

@@ -1,4 +1,4 @@
-//===- Signless.cpp - Signs leave the types of integers -------------------===//
+//===- Signless.cpp - Convert integers to signless types ------------------===//
 
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Import/StableHLO.h"
@@ -16,7 +16,8 @@ static bool isUnsigned(Type type) {
   return getElementTypeOrSelf(type).isUnsignedInteger();
 }
 
-/// Notes on functions and operations what their types will not say any more.
+/// Records unsignedness in attributes of functions and operations whose types
+/// will no longer express it.
 static void markUnsigned(ModuleOp module) {
   UnitAttr unit = UnitAttr::get(module.getContext());
   module.walk([&](Operation *op) {
@@ -31,8 +32,8 @@ static void markUnsigned(ModuleOp module) {
   });
 }
 
-/// Whether an operation of this name, or a call with it as target, computes
-/// with its elements without saying how it reads them.
+/// Whether an operation of this name, or a call with it as target, interprets
+/// integers as signed, as it does not specify their signedness.
 static bool readsSigned(StringRef name) {
   return llvm::StringSwitch<bool>(name)
       .Cases({"replica.all_reduce", "replica.all_reduce_slices",
@@ -44,14 +45,15 @@ static bool readsSigned(StringRef name) {
       .Default(false);
 }
 
-/// The operand's own type, or what one replica has of it.
+/// The type of one replica's component of a per-replica or mirrored value;
+/// other types are returned unchanged.
 static Type plainType(Type type) {
   TensorType component = replica::getComponent(type);
   return component ? Type(component) : type;
 }
 
-/// Fails where dropping the sign would change the meaning of an operation: only
-/// reductions of integers do not say how they read them.
+/// Fails if dropping signedness would change the semantics of an operation:
+/// only reductions and scatters do not specify how they interpret integers.
 static LogicalResult verifySigns(ModuleOp module) {
   WalkResult walk = module.walk([](Operation *op) -> WalkResult {
     if (auto variable = dyn_cast<replica::VariableOp>(op);
@@ -96,8 +98,8 @@ LogicalResult stablehlo::makeSignless(ModuleOp module) {
       });
   SmallVector<UnrealizedConversionCastOp> casts;
   module.walk([&](Operation *op) {
-    // The attributes of operations that MLIR does not know are read as they
-    // are.
+    // The attributes of unregistered operations are not converted, as they are
+    // imported from their original form.
     replacer.replaceElementsIn(op, /*replaceAttrs=*/op->isRegistered(),
                                /*replaceLocs=*/false, /*replaceTypes=*/true);
     if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op))

@@ -1,8 +1,8 @@
-//===- StableHLO.h - How operations that MLIR does not know are read ------===//
+//===- StableHLO.h - Import of StableHLO operations -------------*- C++ -*-===//
 //
-// Upstream MLIR has no StableHLO dialect: what legalization to linalg left of a
-// captured program is parsed as unregistered operations, whose attributes are
-// dictionaries and text.
+// Upstream MLIR has no StableHLO dialect: the operations that legalization to
+// linalg leaves in a captured program are parsed as unregistered operations,
+// whose attributes are dictionaries and text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,7 @@ inline constexpr llvm::StringLiteral kUnsignedIndices =
 
 /// The parameters of an attribute such as
 /// `#stablehlo.scatter<update_window_dims = [1], index_vector_dim = 2>`, by
-/// name. A single number is a list of one; names that are left out are not in
-/// the map.
+/// name. A single number is a list of one; missing names are not in the map.
 using Parameters = llvm::StringMap<llvm::SmallVector<int64_t>>;
 
 /// Reads the text of an opaque attribute of kind `mnemonic`. An error is
@@ -72,7 +71,7 @@ bool isReturning(mlir::Region &region);
 ///
 /// \param arguments one scalar for each argument of `body`.
 /// \returns one scalar for each operand of the terminator of `body`, which is
-/// left as it is.
+/// not changed.
 llvm::SmallVector<mlir::Value> inlineOnScalars(mlir::OpBuilder &builder,
                                                mlir::Block &body,
                                                mlir::ValueRange arguments);
@@ -81,8 +80,8 @@ llvm::SmallVector<mlir::Value> inlineOnScalars(mlir::OpBuilder &builder,
 mlir::Value getIndex(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t value);
 
-/// Builds loops from 0 to `sizes`, outermost first, that carry `carried`, and
-/// returns what `body` made of it. A loop over one value is not built: its
+/// Builds a loop nest from 0 to `sizes`, outermost first, that carries
+/// `carried`, and returns the results. No loop is built for a size of 1: its
 /// induction variable is the constant 0.
 llvm::SmallVector<mlir::Value> buildLoops(
     mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> sizes,
@@ -92,8 +91,8 @@ llvm::SmallVector<mlir::Value> buildLoops(
         body);
 
 //===----------------------------------------------------------------------===//
-// Operations. Each function replaces `op` by what it means, or reports an
-// error. Operations inside its regions have been replaced before.
+// Operations. Each function replaces `op` by equivalent operations, or reports
+// an error. Operations inside its regions must have been replaced before.
 //===----------------------------------------------------------------------===//
 
 mlir::LogicalResult importWhile(mlir::Operation *op);
@@ -110,12 +109,12 @@ mlir::LogicalResult importCustomCall(mlir::Operation *op);
 bool isMergeCall(mlir::Operation *op);
 mlir::LogicalResult importMergeCall(mlir::Operation *op);
 
-/// Whether `op` is a custom call that only the function of a merge call may
-/// hold. It is imported with that call.
+/// Whether `op` is a custom call that is valid only in the function of a merge
+/// call. It is imported together with that call.
 bool isCrossReplica(mlir::Operation *op);
 
-/// The reduction that a custom call names by `reduction = "SUM"`, say, in
-/// letters of either case. Error: it is none of `allowed`.
+/// The reduction of a custom call, as in `reduction = "SUM"`, in upper or lower
+/// case. Error: it is none of `allowed`.
 mlir::FailureOr<replica::Reduction>
 getReduction(mlir::Operation *customCall,
              llvm::ArrayRef<replica::Reduction> allowed);
@@ -125,15 +124,16 @@ getReduction(mlir::Operation *customCall,
 //===----------------------------------------------------------------------===//
 
 /// Makes all integers signless. Arguments of functions that were unsigned get
-/// `replica.unsigned`, scatters with unsigned indices `kUnsignedIndices`; other
-/// operations already say by their name how they read their operands.
+/// the attribute `replica.unsigned`, scatters with unsigned indices
+/// `kUnsignedIndices`; the names of other operations already specify how they
+/// interpret their operands.
 mlir::LogicalResult makeSignless(mlir::ModuleOp module);
 
 /// Inlines every call of a function, keeping the chain of calls in locations. A
 /// recursive call is an error.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
 
-/// Erases private functions that nothing names.
+/// Erases private functions that are not referenced.
 void eraseDeadFunctions(mlir::ModuleOp module);
 
 } // namespace lockstep::stablehlo

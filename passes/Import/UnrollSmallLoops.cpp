@@ -1,4 +1,4 @@
-//===- UnrollSmallLoops.cpp - Unrolls loops of a few trips ----------------===//
+//===- UnrollSmallLoops.cpp - Unroll loops of a few iterations ------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -17,8 +17,8 @@ namespace lockstep {
 using namespace lockstep;
 using namespace mlir;
 
-/// Whether an operation is better left in a loop: it reduces, has effects, or
-/// is a loop itself.
+/// Whether an operation prevents unrolling: it is a reduction, has side effects
+/// or is a loop itself.
 static bool isHeavy(Operation *op) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalgOp.getNumReductionLoops() > 0;
@@ -28,8 +28,8 @@ static bool isHeavy(Operation *op) {
          (op->getNumRegions() == 0 && !isMemoryEffectFree(op));
 }
 
-/// The operations of a loop's body that would become kernels or parts of them;
-/// none if one of them is heavy.
+/// The number of operations in a loop's body, which would become kernels or
+/// parts of them; nullopt if one of them is heavy.
 static std::optional<int64_t> countCheapOperations(scf::ForOp loop) {
   int64_t count = 0;
   for (Operation &op : loop.getBody()->without_terminator()) {
@@ -58,8 +58,8 @@ struct UnrollSmallLoopsPass
   }
 
   void runOnOperation() override {
-    // Inner loops first: once they are gone, the loop around them may be small
-    // too.
+    // Inner loops first: after they are unrolled, the loop around them may be
+    // small, too.
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)

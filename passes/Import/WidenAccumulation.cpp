@@ -1,4 +1,4 @@
-//===- WidenAccumulation.cpp - Sums of half precision are taken in f32 ----===//
+//===- WidenAccumulation.cpp - Accumulate half precision in f32 -----------===//
 
 #include "passes/Lower/Elementwise.h"
 
@@ -22,8 +22,8 @@ static bool isHalf(Type type) {
   return isa<Float16Type, BFloat16Type>(getElementTypeOrSelf(type));
 }
 
-/// The value that is added to, or multiplied with, the accumulator of result
-/// `number`; null if the result is combined otherwise.
+/// The value that is added to, or multiplied by, the accumulator of result
+/// `number`; null if the result is not a sum or product in half precision.
 static Value getCombined(linalg::LinalgOp op, unsigned number) {
   Block &body = *op.getBlock();
   BlockArgument accumulator = body.getArgument(op.getNumDpsInputs() + number);
@@ -45,8 +45,8 @@ static bool accumulatesInHalf(linalg::LinalgOp op) {
       [&](unsigned number) { return getCombined(op, number) != nullptr; });
 }
 
-/// `value` as f32. Nothing is rounded: a product of two operands of the
-/// reduction is taken of the extended operands.
+/// `value` as f32, without rounding: a product of two operands of the reduction
+/// is computed from the extended operands.
 static Value extend(OpBuilder &builder, Value value, IRMapping &mapping) {
   auto multiply = value.getDefiningOp<arith::MulFOp>();
   bool isProduct = multiply && isa<BlockArgument>(multiply.getLhs()) &&
@@ -59,7 +59,7 @@ static Value extend(OpBuilder &builder, Value value, IRMapping &mapping) {
                                mapping.lookupOrDefault(value));
 }
 
-/// What the accumulation begins with, as f32.
+/// The initial value of the accumulation, as f32.
 static Value extendInit(OpBuilder &builder, Location loc, Value init) {
   auto type =
       cast<RankedTensorType>(init.getType()).clone(builder.getF32Type());
@@ -91,7 +91,7 @@ static void widen(RewriterBase &rewriter, linalg::GenericOp op) {
   Block &body = *op.getBlock();
   rewriter.setInsertionPoint(op);
   SmallVector<Value> inits(op.getDpsInits());
-  // The results whose accumulators are widened, by the operation that combines.
+  // The results whose accumulators are widened, by their combining operations.
   llvm::SmallDenseMap<Operation *, unsigned> combiners;
   for (auto [number, init] : llvm::enumerate(inits))
     if (getCombined(op, number)) {
