@@ -43,8 +43,8 @@ lockstep::emitTensorType(Operation *op, RankedTensorType type,
   auto table = std::make_unique<artifact::TensorTypeT>();
   for (int64_t size : type.getShape())
     table->shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
-  // An index is the compiler's own: nothing of this type goes in or out, and in
-  // memory it has 64 bits.
+  // An index is internal to the compiler: it is not exchanged with the host,
+  // and has 64 bits in memory.
   Type stored = type.getElementType().isIndex()
                     ? IntegerType::get(type.getContext(), 64)
                     : type.getElementType();

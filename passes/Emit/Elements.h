@@ -15,17 +15,17 @@
 
 namespace lockstep {
 
-/// The element type of an artifact; fails for types that it does not have.
+/// The element type in an artifact; fails for types that it does not support.
 llvm::FailureOr<artifact::ElementType> toElementType(mlir::Type type,
                                                      bool isUnsigned);
 
-/// The table of a type that `op` has; an error there if its elements are of a
-/// type that artifacts do not have.
+/// The table of a tensor type. Emits an error at `op` if artifacts do not
+/// support its element type.
 llvm::FailureOr<std::unique_ptr<artifact::TensorTypeT>>
 emitTensorType(mlir::Operation *op, mlir::RankedTensorType type,
                bool isUnsigned);
 
-/// A type as MLIR writes it, which has no signs.
+/// A signless tensor type of MLIR, and whether its elements are unsigned.
 struct ImportedType {
   mlir::RankedTensorType type;
   bool isUnsigned = false;
@@ -35,7 +35,8 @@ ImportedType toTensorType(mlir::MLIRContext *context,
 
 /// The elements in row-major order, a byte for an i1.
 std::vector<std::byte> toBytes(mlir::DenseElementsAttr elements);
-/// The reverse; fails if `bytes` are not as many as the type takes.
+/// The inverse of `toBytes`; fails if the number of `bytes` does not match the
+/// type.
 llvm::FailureOr<mlir::DenseElementsAttr>
 toElements(mlir::RankedTensorType type, std::span<const std::byte> bytes);
 

@@ -1,4 +1,4 @@
-//===- EmitArtifact.cpp - Device IR to artifact ---------------------------===//
+//===- EmitArtifact.cpp - Emit device IR as an artifact -------------------===//
 
 #include "passes/Emit/EmitArtifact.h"
 
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  /// What loaders will check.
+  /// Proves the termination of all programs, as loaders do.
   LogicalResult checkProven(const std::vector<std::byte> &bytes) const {
     const artifact::Artifact &artifact = *artifact::GetArtifact(bytes.data());
     bool allProven = true;
@@ -84,8 +84,8 @@ private:
     if (failed(replicas))
       return failure();
     tables.replicas = *replicas;
-    // By kind: the bytes do not depend on the order in which operations of
-    // different kinds stand.
+    // Sorted by kind, so that the bytes do not depend on the order of
+    // operations of different kinds.
     return success(succeeded(emitAll<collective::GroupOp>()) &&
                    succeeded(emitAll<device::RoleOp>()) &&
                    succeeded(emitAll<device::VariableOp>()) &&
@@ -142,7 +142,7 @@ private:
     return kernel.getArgumentsAttr();
   }
 
-  /// A kernel, or what stands for it when its body is native code.
+  /// A kernel, or the entry that replaces it in a sealed module.
   template <typename OpT>
     requires std::is_same_v<OpT, device::KernelOp> ||
              std::is_same_v<OpT, device::EntryOp>
@@ -294,7 +294,7 @@ private:
   runtime::ArtifactWriter writer;
   artifact::ArtifactT &tables;
   EmitContext context;
-  /// Of the commands of each program.
+  /// The locations of the commands of each program.
   std::vector<std::vector<Location>> commandLocations;
 };
 

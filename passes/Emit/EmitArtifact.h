@@ -1,4 +1,4 @@
-//===- EmitArtifact.h - Device IR to artifact -------------------*- C++ -*-===//
+//===- EmitArtifact.h - Emit device IR as an artifact -----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_EMIT_EMITARTIFACT_H
 #define LOCKSTEP_PASSES_EMIT_EMITARTIFACT_H
@@ -9,19 +9,19 @@
 
 namespace lockstep {
 
-/// The attribute of a module of device IR that holds its replica count.
+/// The attribute of a module of device IR for its replica count.
 inline constexpr llvm::StringLiteral kReplicasAttr = "device.replicas";
 
 /// The replica count of a module: its attribute, or else that of its strategy.
 /// An error if there is neither.
 llvm::FailureOr<int64_t> getReplicas(mlir::ModuleOp module);
 
-/// Writes `module`, which holds device IR, as an artifact. The same module
-/// gives the same bytes on every machine. Errors are emitted at the operation
-/// that has no place in an artifact.
+/// Writes `module`, which contains device IR, as an artifact. The same module
+/// results in the same bytes on every machine. Errors are emitted at operations
+/// that an artifact does not support.
 ///
-/// Programs whose ranks do not provably end are an error, unless
-/// `allowUnproven`, for tools that show why.
+/// A program whose ranks do not provably terminate is an error, unless
+/// `allowUnproven`, for tools that show the reason.
 llvm::LogicalResult emitArtifact(mlir::ModuleOp module, llvm::raw_ostream &os,
                                  bool allowUnproven = false);
 

@@ -1,4 +1,4 @@
-//===- EmitProgram.cpp - The commands of a program ------------------------===//
+//===- EmitProgram.cpp - Emit the commands of a program -------------------===//
 
 #include "passes/Emit/EmitProgram.h"
 
@@ -64,8 +64,8 @@ private:
     return success();
   }
 
-  /// Appends a command; the tables behind unions are owned by raw pointers in
-  /// the object API.
+  /// Appends a command and returns its table. In the object API of FlatBuffers,
+  /// a union owns its table by a raw pointer.
   template <typename TableT> TableT *append(Operation *op) {
     auto command = std::make_unique<artifact::CommandT>();
     TableT table;
@@ -150,7 +150,7 @@ private:
     return it->second;
   }
 
-  /// A group without ranks is all replicas.
+  /// A group without a list of ranks consists of all replicas.
   bool hasRank(const artifact::GroupT &group, uint64_t rank) const {
     return group.ranks.empty() ? rank < context.tables.replicas
                                : llvm::is_contained(group.ranks, rank);
@@ -245,7 +245,7 @@ private:
   }
 
   LogicalResult emitCommand(device::JumpOp jump) {
-    // A jump to what follows needs no command.
+    // A jump to the next block needs no command.
     if (jump.getTarget() != jump->getBlock()->getNextNode())
       jumps.push_back(
           {&append<artifact::JumpT>(jump)->target, jump.getTarget()});

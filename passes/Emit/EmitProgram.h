@@ -1,4 +1,4 @@
-//===- EmitProgram.h - The commands of a program ----------------*- C++ -*-===//
+//===- EmitProgram.h - Emit the commands of a program -----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_EMIT_EMITPROGRAM_H
 #define LOCKSTEP_PASSES_EMIT_EMITPROGRAM_H
@@ -10,17 +10,17 @@
 
 namespace lockstep {
 
-/// The tables of an artifact while it is written, and where in them is what
-/// others refer to.
+/// The tables of an artifact while it is written, and the indices of entries
+/// that are referenced.
 struct EmitContext {
   explicit EmitContext(artifact::ArtifactT &tables) : tables(tables) {}
 
-  /// The index of the user's line that `loc` stands for; a line that is not
-  /// there yet is added.
+  /// The index of the line of the user's program at `loc`, which is added if it
+  /// is new.
   uint32_t getLocation(mlir::Location loc);
 
   artifact::ArtifactT &tables;
-  /// The indices of what has a symbol.
+  /// The indices of entries, by their symbols.
   llvm::StringMap<uint32_t> kernels, groups, roles;
 
 private:
@@ -29,12 +29,12 @@ private:
 
 struct EmittedProgram {
   std::unique_ptr<artifact::ProgramT> table;
-  /// Where the operation of each command is.
+  /// The location of each command.
   std::vector<mlir::Location> commandLocations;
 };
 
 /// The table of `op`. The kernels and groups that it names must be in
-/// `context`; an error for what has no place in an artifact.
+/// `context`. Fails for operations that an artifact does not support.
 llvm::FailureOr<EmittedProgram> emitProgram(device::ProgramOp op,
                                             EmitContext &context);
 

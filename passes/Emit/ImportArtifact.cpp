@@ -1,4 +1,4 @@
-//===- ImportArtifact.cpp - Artifact to device IR -------------------------===//
+//===- ImportArtifact.cpp - Import an artifact as device IR ---------------===//
 
 #include "passes/Emit/ImportArtifact.h"
 
@@ -108,8 +108,7 @@ private:
         SmallVector<int64_t>(values.begin(), values.end()));
   }
 
-  /// The line "model.py:42" of the user's program, or the name of a value that
-  /// has none.
+  /// The location for "model.py:42", or for the name of a value without a line.
   Location at(uint32_t index) {
     std::string_view line = artifact.location(index);
     auto [file, number] = StringRef(line.data(), line.size()).rsplit(':');
@@ -150,7 +149,7 @@ private:
 
   void import(const artifact::Group &group) {
     std::vector<uint32_t> ranks = elements(group.ranks());
-    // Ranks beyond the replicas are of other roles.
+    // Ranks beyond the replicas belong to other roles.
     uint32_t replicas = tables.replicas();
     bool withReplicas =
         ranks.size() > replicas && ranks[replicas - 1] == replicas - 1;
@@ -224,8 +223,8 @@ private:
 
   LogicalResult import(const artifact::Program &table) {
     OpBuilder::InsertionGuard guard(builder);
-    // Programs of one name are the parts of several roles: the first, of the
-    // replicas, has the name as its symbol.
+    // Programs with the same name are the parts of several roles. The first,
+    // that of the replicas, has the name as its symbol.
     bool isPart = !symbols.insert(text(table.name())).second;
     std::string symbol =
         isPart ? (text(table.name()) + "." + text(table.role())).str()
@@ -243,7 +242,7 @@ private:
       return failure();
     for (auto [i, command] : llvm::enumerate(commands)) {
       if (auto block = blocks.find(i); block != blocks.end() && i > 0) {
-        // The block before goes on here.
+        // The previous block falls through to this one.
         Block *before = builder.getInsertionBlock();
         if (before->empty() ||
             !before->back().hasTrait<OpTrait::IsTerminator>())
@@ -256,7 +255,8 @@ private:
     return success();
   }
 
-  /// A block begins at each target, and behind what ends one.
+  /// Creates a block at each target of a jump or branch, and behind each
+  /// terminator.
   void createBlocks(device::ProgramOp program,
                     ArrayRef<const artifact::Command *> commands) {
     blocks.clear();
@@ -461,8 +461,8 @@ private:
   Location location;
   OpBuilder builder;
   llvm::StringSet<> symbols;
-  /// Of the program at hand: slices by index, blocks by the index of their
-  /// first command.
+  /// The current program: slices by index, blocks by the index of their first
+  /// command.
   SmallVector<Value> buffers;
   std::map<uint32_t, Block *> blocks;
 };

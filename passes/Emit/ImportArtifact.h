@@ -1,4 +1,4 @@
-//===- ImportArtifact.h - Artifact to device IR -----------------*- C++ -*-===//
+//===- ImportArtifact.h - Import an artifact as device IR -------*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_EMIT_IMPORTARTIFACT_H
 #define LOCKSTEP_PASSES_EMIT_IMPORTARTIFACT_H
@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-/// Reads the artifact in `bytes` back to device IR: the module that
-/// `emitArtifact` wrote, as the pass `seal-module` leaves it, with the lines of
-/// the user's program as locations. Errors, first of all those of the
-/// artifact's own verification, are emitted at `location`.
+/// Imports the artifact in `bytes` as device IR: the module that `emitArtifact`
+/// wrote, in the form that the pass `seal-module` produces, with the lines of
+/// the user's program as locations. Errors, including those of the artifact's
+/// own verification, are emitted at `location`.
 mlir::OwningOpRef<mlir::ModuleOp> importArtifact(llvm::StringRef bytes,
                                                  mlir::Location location);
 

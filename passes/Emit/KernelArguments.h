@@ -1,4 +1,4 @@
-//===- KernelArguments.h - What kernels take, in artifacts ------*- C++ -*-===//
+//===- KernelArguments.h - Arguments of kernels in artifacts ----*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_EMIT_KERNELARGUMENTS_H
 #define LOCKSTEP_PASSES_EMIT_KERNELARGUMENTS_H
@@ -10,14 +10,15 @@
 
 namespace lockstep {
 
-/// What an artifact says about the arguments of a kernel, and the reverse.
+/// Converts the description of a kernel's arguments to that of an artifact, and
+/// back.
 std::unique_ptr<artifact::ArgumentsT>
 emitArguments(device::ArgumentsAttr arguments);
 device::ArgumentsAttr importArguments(mlir::MLIRContext *context,
                                       const artifact::Arguments &arguments);
 
-/// The constant that the code of a kernel has, by which the runtime sees that
-/// it is the code of this kernel.
+/// The constant in the code of a kernel by which the runtime checks that the
+/// code matches the description of its arguments.
 uint64_t getArgumentsCode(device::KernelOp kernel);
 
 } // namespace lockstep

@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// Gives each variable the symbol that follows from its name in files: the name
-/// itself, or, where another symbol has it, the name with a number behind it.
-/// An artifact holds the names alone.
+/// Sets the symbol of each variable to its name in files or, if another symbol
+/// has that name, to the name with a number as suffix. So symbols follow from
+/// the names, which are all that an artifact contains.
 void nameVariables(mlir::ModuleOp module);
 
 } // namespace lockstep
