@@ -42,7 +42,8 @@ static void signedLoop(const LaneKernel &kernel, void *to,
                 mask;
 }
 
-/// Shifts need the width: one by as much or more is not one of 64 bits.
+/// Shifts, with the width of the type: shifting by the width or more is
+/// defined here, though the 64-bit operation would shift differently.
 template <auto F>
 static void shiftLoop(const LaneKernel &kernel, void *to,
                       const void *const *from, int64_t count) {
@@ -282,8 +283,7 @@ static void selectLoop(const LaneKernel &, void *to, const void *const *from,
 // Floats and conversions
 //===----------------------------------------------------------------------===//
 
-/// Maximum and minimum that give NaN if an operand is, and order zeros by their
-/// signs.
+/// Maximum and minimum that propagate NaN, and order zeros by their signs.
 static constexpr auto maximum = [](auto a, auto b) {
   return std::isnan(a)                          ? a
          : std::isnan(b)                        ? b
@@ -332,7 +332,7 @@ static LaneKernel::Function getFloatFunction(Operation *op,
       .Default([](Operation *) { return nullptr; });
 }
 
-/// Integers to integers: cut, or extended by zeros or signs.
+/// Integer to integer: truncates, or extends with zeros or the sign.
 template <bool Signed>
 static void resizeLoop(const LaneKernel &kernel, void *to,
                        const void *const *from, int64_t count) {
@@ -362,7 +362,7 @@ static void toIntLoop(const LaneKernel &kernel, void *to,
   auto *result = static_cast<uint64_t *>(to);
   auto *a = static_cast<const T *>(from[0]);
   unsigned width = kernel.result.width, bits = Signed ? width - 1 : width;
-  // One more than the greatest number, which is a power of two and hence exact.
+  // One more than the greatest integer: a power of two, hence exact.
   T limit = std::ldexp(T(1), bits);
   uint64_t greatest = widthMask(bits),
            least = Signed ? uint64_t(1) << (width - 1) : 0;
@@ -384,10 +384,10 @@ template <typename To, typename From>
 constexpr auto convertLoop =
     &unaryLoop<To, From, [](From a) { return static_cast<To>(a); }>;
 
-/// The number if it is a float, else the one of the two floats beside it whose
-/// last bit is set: rounded once more, to 16 bits, it becomes what the number
-/// itself does (Boldo and Melquiond, "Emulation of FMA and correctly rounded
-/// sums").
+/// Rounds to odd: `number` if it is a float, otherwise the one of its two
+/// adjacent floats whose last bit is set. Rounding that result to 16 bits is
+/// the same as rounding `number` itself (Boldo and Melquiond, "Emulation of FMA
+/// and correctly rounded sums").
 static float roundToOdd(double number) {
   auto nearest = static_cast<float>(number);
   bool isOdd = std::bit_cast<uint32_t>(nearest) & 1;
@@ -398,7 +398,7 @@ static float roundToOdd(double number) {
       nearest, static_cast<double>(nearest) < number ? INFINITY : -INFINITY);
 }
 
-/// Floats to floats; the result's rounding comes after.
+/// Float to float; the rounding of the result type is applied afterwards.
 static LaneKernel::Function getFloatResize(const LaneKernel &kernel) {
   bool fromFloat = kernel.operand.lane == Lane::Float,
        toFloat = kernel.result.lane == Lane::Float;
@@ -409,7 +409,7 @@ static LaneKernel::Function getFloatResize(const LaneKernel &kernel) {
   return toFloat ? convertLoop<float, double> : convertLoop<double, double>;
 }
 
-/// The same bits, by way of the bytes that they are stored as.
+/// The same bits, converted through the bytes in which they are stored.
 static void bitcastLoop(const LaneKernel &kernel, void *to,
                         const void *const *from, int64_t count) {
   Value value(kernel.operand.lane, {count});

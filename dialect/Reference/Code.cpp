@@ -31,13 +31,15 @@ LogicalResult Frame::spend(Operation *op, ArrayRef<int64_t> shape) {
   return machine.spend(replica, op, count);
 }
 
-/// Most operations do something with each element that they get or give. Those
-/// that do more, or make tensors of any size, say so themselves.
+/// Charges the budget for the elements of the operands, which measure the work
+/// of most operations. Operations that do more work, or create tensors of any
+/// size, charge it themselves.
 static LogicalResult spend(const Instruction &instruction, Frame &frame) {
   if (!frame.machine.options.budget)
     return success();
   int64_t count = kOverhead;
-  // Zeros are handed on and reduced at no cost, but not computed with.
+  // Variables and collectives forward and reduce known zeros at no cost, but
+  // computing with them costs as much as with other values.
   for (Use use : instruction.operands)
     if (const Value &value = frame.peek(use);
         !value.isZero() || isMemoryEffectFree(instruction.op))
@@ -96,8 +98,8 @@ FailureOr<Body> CodeBuilder::buildBody(Region &region) {
   return body;
 }
 
-/// The successor that a terminator goes to, of whose operands `values` are the
-/// values.
+/// The successor that a terminator branches to; `values` are the values of its
+/// operands.
 static unsigned getTaken(Operation *terminator, ArrayRef<Value> values) {
   if (isa<cf::CondBranchOp>(terminator))
     return values[0].intAt(0) ? 0 : 1;
@@ -106,7 +108,7 @@ static unsigned getTaken(Operation *terminator, ArrayRef<Value> values) {
       choice ? choice.getCaseValues() : std::nullopt;
   if (!cases)
     return 0;
-  // The first one is that of no case.
+  // The first successor is the default one.
   unsigned successor = 1;
   for (const APInt &value : cases->getValues<APInt>()) {
     if (value.getZExtValue() == values[0].intAt(0))
@@ -129,7 +131,7 @@ LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values,
     auto branch = cast<BranchOpInterface>(end);
     unsigned taken = getTaken(end, results);
     frame.machine.noteBranch(frame.replica, end, taken);
-    // Blocks may be empty and lead back to themselves.
+    // An empty block may branch to itself: it must cost something too.
     if (failed(frame.machine.spend(frame.replica, end, kOverhead)))
       return failure();
     OperandRange forwarded =
@@ -200,14 +202,14 @@ LogicalResult CodeBuilder::translate(Operation *op, Instruction &instruction) {
          << op->getName() << "'";
 }
 
-/// Goes backwards through the block: the first use of a value that is met is
-/// the last one. Uses in nested regions count where the regions stand, since
-/// loops come back to them.
+/// Traverses the block backwards: the first use of a value that is found is its
+/// last one. A use in a nested region counts as one of the operation that holds
+/// the region, since a loop executes the region repeatedly.
 void CodeBuilder::markLastUses(Block &block, Code &code) {
   llvm::DenseSet<mlir::Value> used;
   bool isOnly = block.getParent()->hasOneBlock();
   auto isLast = [&](mlir::Value value) {
-    // Other blocks come later, or earlier in the next turn.
+    // Any other block may execute later, in a loop even a preceding one.
     return value.getParentBlock() == &block &&
            (isOnly || !value.isUsedOutsideOfBlock(&block)) &&
            used.insert(value).second;
@@ -240,7 +242,7 @@ void CodeBuilder::markLastUses(Block &block, Code &code) {
 // Constants and element-wise operations
 //===----------------------------------------------------------------------===//
 
-/// One condition for whole tensors.
+/// A select of whole tensors by one condition.
 static bool selectsWhole(Operation *op) {
   return isa<arith::SelectOp>(op) &&
          !isa<ShapedType>(op->getOperand(0).getType());

@@ -1,8 +1,8 @@
 //===- Code.h - Operations, resolved for execution --------------*- C++ -*-===//
 //
-// A step is translated once: SSA values become slots of a frame, operations
-// functions that read and write slots. What is left for execution is a walk
-// over instructions.
+// A step is translated once: SSA values become slots of a frame, and operations
+// become functions that read and write slots. Execution is then a walk over
+// instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,21 +23,21 @@ namespace lockstep::interpret {
 
 class Machine;
 
-/// Where an operand comes from. A value that is not used again is moved out of
-/// its slot, so that what receives it may change it in place.
+/// The slot of an operand. A value that is not used again is moved out of its
+/// slot, so that the operation may change it in place.
 struct Use {
   unsigned slot = 0;
   bool dies = false;
 };
 
-/// The values of one replica (or of cross-replica context) while it is in a
-/// step.
+/// The values of one replica (or of cross-replica context) during a step.
 struct Frame {
   Machine &machine;
   /// -1 in cross-replica context.
   int64_t replica = -1;
   std::vector<Value> slots;
-  /// Of the innermost `linalg.generic` or other loop whose body asks for them.
+  /// The indices of the current point of the innermost `linalg.generic` or
+  /// other loop whose body uses them.
   llvm::SmallVector<int64_t> indices;
 
   const Value &peek(Use use) const { return slots[use.slot]; }
@@ -45,15 +45,15 @@ struct Frame {
     return use.dies ? std::move(slots[use.slot]) : slots[use.slot];
   }
 
-  /// Reports an error at `op`, as one of this replica; always fails. The first
-  /// error of all replicas is the one that is shown.
+  /// Reports an error of this replica at `op`; always fails. Only the first
+  /// error of all replicas is shown.
   llvm::LogicalResult fail(mlir::Operation *op, const llvm::Twine &message);
-  /// Before `op` computes a tensor of shape `shape`: fails if there is no
-  /// budget left for it.
+  /// To be called before `op` computes a tensor of shape `shape`: fails if the
+  /// budget does not suffice.
   llvm::LogicalResult spend(mlir::Operation *op, llvm::ArrayRef<int64_t> shape);
 };
 
-/// What an instruction counts in a budget beside its elements.
+/// The cost of an instruction in a budget, in addition to its elements.
 constexpr int64_t kOverhead = 16;
 
 struct Instruction {
@@ -75,18 +75,17 @@ struct Code {
   llvm::SmallVector<Use, 2> yielded;
 
   llvm::LogicalResult execute(Frame &frame) const;
-  /// Sets the arguments, executes, and returns what the terminator passes on.
+  /// Sets the arguments, executes, and returns the operands of the terminator.
   llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values,
                            llvm::SmallVectorImpl<Value> &results) const;
 };
 
-/// The blocks of a function, between which branches lead. The first one is the
-/// entry.
+/// The control-flow graph of a function. The first block is the entry.
 struct Body {
   std::vector<std::shared_ptr<const Code>> blocks;
   llvm::DenseMap<mlir::Block *, size_t> numbers;
 
-  /// Sets the arguments, executes, and returns what the function does; `end` is
+  /// Sets the arguments, executes, and returns the function's results; `end` is
   /// the terminator that ended it.
   llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values,
                            llvm::SmallVectorImpl<Value> &results,
@@ -105,8 +104,8 @@ public:
   /// Fails with an error at the first operation that the interpreter does not
   /// know.
   llvm::FailureOr<std::shared_ptr<const Code>> build(mlir::Block &block);
-  /// The same of the only block of a region; fails too if there is none yet
-  /// (`inline-runs` makes it).
+  /// The same for the only block of a region; also fails if the region has no
+  /// block yet (`inline-runs` creates it).
   llvm::FailureOr<std::shared_ptr<const Code>>
   buildRegion(mlir::Region &region);
 
@@ -124,8 +123,8 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> slots;
 };
 
-/// What one family of operations becomes: null if the operation is none of
-/// them, a failure if its regions cannot be translated (reported).
+/// The translation of each family of operations: null if the operation does not
+/// belong to it, a failure if its regions cannot be translated (reported).
 llvm::FailureOr<Instruction::Run> translateScalarOp(mlir::Operation *op,
                                                     CodeBuilder &builder);
 llvm::FailureOr<Instruction::Run> translateTensorOp(mlir::Operation *op,

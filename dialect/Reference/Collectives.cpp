@@ -1,7 +1,8 @@
-//===- Collectives.cpp - Exchanges between the ranks of a group -----------===//
+//===- Collectives.cpp - Collectives between the ranks of a group ---------===//
 //
-// Steps in collective form: a start gives what a rank has, its wait gets what
-// has become of it, and other work may stand between. Roles are not executed.
+// Steps in collective form: a start contributes the operands of a rank, its
+// wait receives the results, and other operations may execute in between.
+// Programs that are divided into roles are not executed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,15 +41,15 @@ FailureOr<Machine::Group> findGroup(CollectiveOpInterface op,
   return found;
 }
 
-/// What a rank waits for that is not of the group: it passes by, and keeps what
-/// it had.
+/// The pending collective of a rank that is no member of the group: the rank
+/// does not take part, and its operands are its results.
 constexpr uint64_t kNotMine = ~uint64_t(0);
 
 bool isMember(const Machine::Group &group, int64_t replica) {
   return group.ranks.empty() || llvm::is_contained(group.ranks, replica);
 }
 
-/// The ranks of a group of a step with this many replicas.
+/// The ranks of a group in a step with `replicas` replicas.
 SmallVector<int64_t> ranksOf(const Machine::Group &group, int64_t replicas) {
   if (!group.ranks.empty())
     return SmallVector<int64_t>(group.ranks);
@@ -64,7 +65,8 @@ Result translate(collective::StartOp op, CodeBuilder &builder) {
   bool isRootMember =
       !op.getRoot() ||
       llvm::is_contained(ranks, static_cast<int64_t>(*op.getRoot()));
-  // The rows of a scatter, and how many of them each rank gets.
+  // A scatter has two operands: the rows, and how many of them each rank
+  // receives.
   size_t operands = kind.shape == runtime::ShapeRule::rows
                         ? 2
                         : op.getPending().getType().getResults().size();
@@ -107,8 +109,8 @@ Result translate(collective::StartOp op, CodeBuilder &builder) {
       });
 }
 
-/// What a rank has as the result of a collective of others: its operand, or
-/// zeros where that is of another type.
+/// The result of a collective on a rank that is no member of the group: its
+/// operand, or zeros where the result is of another type.
 Value passBy(Value operand, Type operandType, RankedTensorType resultType) {
   if (operandType == resultType)
     return operand;

@@ -65,10 +65,11 @@ FailureOr<Instruction::Run> translate(scf::ForOp op, CodeBuilder &builder) {
   });
 }
 
-/// Rounds come in any order, which a schedule draws for each replica.
+/// Iterations execute in any order; with a schedule it is random, drawn for
+/// each replica.
 FailureOr<Instruction::Run> translate(scf::ParallelOp op,
                                       CodeBuilder &builder) {
-  // What rounds leave behind would have to be combined.
+  // Results of the iterations would have to be combined.
   if (op.getNumResults() > 0)
     return Instruction::Run();
   FailureOr<CodePtr> body = builder.build(*op.getBody());
@@ -80,7 +81,7 @@ FailureOr<Instruction::Run> translate(scf::ParallelOp op,
       return static_cast<int64_t>(
           frame.peek(instruction.operands[which * loops + loop]).intAt(0));
     };
-    // The rounds, one loop after the other.
+    // The iterations, as tuples of induction variables, built loop by loop.
     std::vector<SmallVector<Value>> rounds(1);
     for (unsigned loop = 0; loop < loops; ++loop) {
       int64_t step = bound(loop, 2);
@@ -118,7 +119,8 @@ FailureOr<Instruction::Run> translate(scf::WhileOp op, CodeBuilder &builder) {
     SmallVector<Value> carried = takeAll(frame, instruction.operands),
                        condition;
     while (true) {
-      // The condition comes first, then the values that are passed on.
+      // The first operand of the terminator is the condition; the others are
+      // the values that are forwarded.
       if (failed(before->call(frame, carried, condition)))
         return failure();
       frame.machine.noteBranch(frame.replica, instruction.op,

@@ -19,13 +19,13 @@ namespace {
 
 using Result = FailureOr<Instruction::Run>;
 
-/// What replica `replica` has of a value of cross-replica context.
+/// The component of replica `replica` of a value of cross-replica context.
 Value componentOf(const Value &value, int64_t replica) {
   return value.isPerReplica() ? value.components()[replica] : value;
 }
 
-/// Replicas meet; the last one executes the region, in a frame of its own, and
-/// gives each its component.
+/// A rendezvous of the replicas: the last one to arrive executes the region, in
+/// a separate frame, and each replica receives its component of the results.
 Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
   FailureOr<std::shared_ptr<const Code>> body =
       builder.buildRegion(op.getBody());
@@ -79,7 +79,7 @@ Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
   });
 }
 
-/// Each replica executes the region on a thread of its own, in a run inside of
+/// Each replica executes the region on a separate thread, in a run nested in
 /// this one.
 Result translate(replica::RunOp op, CodeBuilder &builder) {
   FailureOr<std::shared_ptr<const Code>> body =
@@ -120,7 +120,7 @@ Result translate(replica::RunOp op, CodeBuilder &builder) {
   });
 }
 
-/// The reduction of `value`, element by element.
+/// The element-wise reduction of `value`.
 LogicalResult reduceValue(const Instruction &instruction, Frame &frame,
                           replica::Reduction reduction, const Value &value,
                           unsigned index) {
@@ -129,7 +129,7 @@ LogicalResult reduceValue(const Instruction &instruction, Frame &frame,
   if (value.isPerReplica() &&
       failed(checkShapes(frame.machine, instruction.op, value.components())))
     return failure();
-  // The mean of a value that is equal everywhere is the value.
+  // The mean of a value that is equal on all replicas is the value.
   Value reduced = value.isPerReplica()
                       ? reduce(reduction, value.components(), element, type)
                       : value;
@@ -203,7 +203,7 @@ Result translate(replica::ReduceOp op, CodeBuilder &) {
     }
     if (failed(checkShapes(frame.machine, instruction.op, sums)))
       return failure();
-    // Added in the wide type, and rounded once, after the division.
+    // Sums in the wide type, and rounds once, after the division.
     Element wide = element;
     wide.rounding = Rounding::None;
     Value result = reduce(replica::Reduction::Sum, sums, wide,
@@ -332,8 +332,8 @@ Result translate(replica::LocalResultsOp op, CodeBuilder &builder) {
   });
 }
 
-/// Once for all copies that are equal; for the copies of an on_read variable
-/// one after the other.
+/// Executes the region once for all copies that must be equal; for an on_read
+/// variable once for each copy.
 Result translate(replica::UpdateOp op, CodeBuilder &builder) {
   FailureOr<std::shared_ptr<const Code>> body =
       builder.buildRegion(op.getBody());

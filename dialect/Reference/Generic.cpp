@@ -1,9 +1,9 @@
 //===- Generic.cpp - linalg.generic ---------------------------------------===//
 //
-// The body is executed for strips of points that lie along one parallel loop,
-// all other loops in their order: so each element of a result sees its
-// contributions in the order that the operation says. A body with anything but
-// element-wise operations (branches, loops) is executed point by point.
+// The body is executed for strips of points along one parallel loop, with all
+// other loops in their order: each element of a result is accumulated in the
+// order that the operation defines. A body with other than element-wise
+// operations (branches, loops) is executed point by point.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
-/// The coefficients of an affine expression without division; nothing for
-/// others. `coefficients` ends with the constant.
+/// The coefficients of an affine expression without division, followed by its
+/// constant; nullopt for other expressions.
 static std::optional<SmallVector<int64_t>> getCoefficients(AffineExpr expr,
                                                            unsigned numDims) {
   SmallVector<int64_t> result(numDims + 1, 0);
@@ -119,7 +119,7 @@ LogicalResult GenericRun::prepare() {
   return success();
 }
 
-/// Computes strides and checks that no point lies outside of the operand.
+/// Computes strides and checks that all points are within the operand.
 LogicalResult GenericRun::place(const Access &access, const Value &value) {
   Placement placement;
   placement.strides.assign(plan.numLoops, 0);
@@ -198,7 +198,7 @@ bool GenericRun::advance(MutableArrayRef<int64_t> point,
   return false;
 }
 
-/// The body as ordinary code, for one point after the other.
+/// Executes the body as ordinary code, one point after the other.
 static LogicalResult runPointwise(const Code &body, GenericRun &run) {
   SmallVector<int64_t> point(run.plan.numLoops, 0), outer = run.frame.indices;
   SmallVector<Value> arguments, results;

@@ -13,26 +13,27 @@ namespace lockstep::interpret {
 /// How an operand is indexed.
 struct Access {
   mlir::AffineMap map;
-  /// No division in the map: a step of a loop is a fixed step in memory.
+  /// No division in the map: an iteration of a loop advances by a fixed stride
+  /// in memory.
   bool linear = false;
-  /// If linear, for each dimension of the operand: one coefficient a loop, then
-  /// the constant.
+  /// If linear, for each dimension of the operand: one coefficient for each
+  /// loop, then the constant.
   std::vector<llvm::SmallVector<int64_t>> coefficients;
 };
 
-/// What is known of a `linalg.generic` without its operands.
+/// The properties of a `linalg.generic` that do not depend on its operands.
 struct GenericPlan {
   explicit GenericPlan(mlir::linalg::GenericOp op);
 
   unsigned numLoops = 0, numInputs = 0;
   llvm::SmallVector<bool> parallel;
   std::vector<Access> accesses;
-  /// For each loop the operand and the dimension of it that give its size; -1
-  /// if there is none.
+  /// For each loop, the operand and its dimension that define the loop's size;
+  /// -1 if there is none.
   std::vector<std::pair<int64_t, int64_t>> extents;
 };
 
-/// Where an operand's elements lie.
+/// The layout of an operand's elements over the iteration space.
 struct Placement {
   int64_t offset = 0;
   llvm::SmallVector<int64_t> strides;
@@ -43,18 +44,18 @@ struct GenericRun {
   GenericRun(const GenericPlan &plan, const Instruction &instruction,
              Frame &frame);
 
-  /// Takes the operands and computes sizes and places. Errors: sizes that do
+  /// Takes the operands and computes sizes and placements. Error: sizes that do
   /// not fit.
   llvm::LogicalResult prepare();
   llvm::LogicalResult place(const Access &access, const Value &value);
-  /// The offset of the element that `operand` has at `point`. Error (reported):
-  /// outside of it.
+  /// The offset of the element of `operand` at `point`. Error (reported): an
+  /// index out of range.
   llvm::FailureOr<int64_t> offsetOf(unsigned operand,
                                     llvm::ArrayRef<int64_t> point) const;
-  /// Goes to the next point, the last loop first; `skipped` (-1: none) stays.
-  /// False at the end.
+  /// Advances `point`, the last loop fastest; the index of loop `skipped` (-1:
+  /// none) stays. False at the end.
   bool advance(llvm::MutableArrayRef<int64_t> point, int64_t skipped) const;
-  /// Passes the outputs on as results.
+  /// Stores the outputs as results.
   void finish();
 
   const GenericPlan &plan;
@@ -88,7 +89,7 @@ private:
     unsigned slot = 0;
     mlir::Operation *op = nullptr;
   };
-  /// A value from outside of the body: the same for all points.
+  /// A value defined outside of the body: the same for all points.
   struct Captured {
     unsigned slot = 0, reg = 0;
     /// A constant inside of the body instead of a slot.

@@ -41,8 +41,7 @@ static device::BindingAttr bindingOfResult(FunctionOpInterface function,
                                                            "device.binding");
 }
 
-/// A step that has been lowered says what its arguments and results are bound
-/// to.
+/// True for a step that has been lowered: every argument has a binding.
 static bool isCollectiveForm(FunctionOpInterface function) {
   if (!isa<func::FuncOp>(function) || function.isExternal())
     return false;
@@ -234,15 +233,16 @@ Interpreter::runReplicas(const Function &step,
   return failure();
 }
 
-/// What replicas assign on their own must have been equal everywhere, unless
-/// the variable is one for each of them.
+/// Checks that replicas which assigned a variable without communication have
+/// assigned equal values, except to variables that each replica has its own
+/// value of (on_read).
 LogicalResult Interpreter::checkCopies() {
   for (auto &[name, variable] : state) {
     if (failed(machine.checkCopies(variable, nullptr))) {
       machine.emitFailure();
       return failure();
     }
-    // From here on they share their elements.
+    // Equal copies share one buffer from here on.
     if (!variable.op.isOnRead())
       variable.copies.assign(variable.copies.size(), Value(variable.copies[0]));
   }

@@ -1,7 +1,7 @@
 //===- Interpreter.h - The reference interpreter ----------------*- C++ -*-===//
 //
-// What a module of replica IR means, executed directly: N replicas in lockstep,
-// without any code generation.
+// Executes a module of replica IR directly: N replicas in lockstep, without
+// code generation. It defines the semantics that compiled code must have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,16 @@ namespace lockstep::interpret {
 struct Body;
 
 /// Executes steps and programs of one module, which must outlive it. Named
-/// operations of `linalg` have to be generic ones, and the strategy and the
-/// number of replicas known (`buildInterpretPipeline` in `passes/Pipelines.h`).
+/// `linalg` operations must have been generalized, and the strategy and the
+/// number of replicas be known (`buildInterpretPipeline` in
+/// `passes/Pipelines.h`).
 class Interpreter {
 public:
   /// Translates all steps and programs. Errors are diagnostics at the
-  /// operation: one that the interpreter does not know, elements of a type that
-  /// it does not have, no replica count. With `withFunctions`, functions on
-  /// tensors and kernels are translated too; those of all functions that cannot
-  /// be are left out.
+  /// operation: an operation or element type that the interpreter does not
+  /// support, no replica count. With `withFunctions`, functions on tensors and
+  /// kernels are translated too, and every function that cannot be translated
+  /// is left out.
   static llvm::FailureOr<std::unique_ptr<Interpreter>>
   create(mlir::ModuleOp module, bool withFunctions = false);
   ~Interpreter();
@@ -42,43 +43,44 @@ public:
   /// The module's program, if there is exactly one; otherwise null.
   replica::ProgramOp findOnlyProgram() const;
 
-  /// False for functions that are none of those that are run below, so that
-  /// they have not been translated.
+  /// False for functions that have not been translated.
   bool canRun(mlir::FunctionOpInterface function) const;
 
   /// Runs a step on all replicas: `arguments[r]` are those of replica r, their
-  /// shapes fit the argument types. Gives each replica's results. Errors are
-  /// diagnostics: a blocked collective, an index out of range, shapes that do
-  /// not fit, copies of a variable that have become different.
+  /// shapes fit the argument types. `results[r]` are the results of replica r.
+  /// Errors are diagnostics: a deadlock in a collective, an index out of range,
+  /// shapes that do not fit, copies of a variable that have become different.
   llvm::LogicalResult run(replica::StepOp step,
                           llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
-  /// The same of a step in collective form: `arguments[r]` are those that are
+  /// The same for a step in collective form: `arguments[r]` are those that are
   /// bound to batches and scalars, `results[r]` those that are not bound to a
-  /// variable. Variables and the number of the replica are supplied.
+  /// variable. Variables and the replica's rank are supplied by the
+  /// interpreter.
   llvm::LogicalResult run(mlir::func::FuncOp step,
                           llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
-  /// The same of a function on tensors or a kernel: all arguments are given,
-  /// all results returned.
+  /// The same for a function on tensors or a kernel: `arguments` and `results`
+  /// are complete.
   llvm::LogicalResult
   runFunction(mlir::FunctionOpInterface function,
               llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
               std::vector<llvm::SmallVector<Value>> &results);
 
   /// Runs a program once for all replicas: per-replica arguments and results
-  /// are `Value::perReplica`, an iterator is any value. Errors as above.
+  /// are `Value::perReplica`, the value of an iterator is ignored. Errors as
+  /// above.
   llvm::LogicalResult run(replica::ProgramOp program,
                           llvm::ArrayRef<Value> arguments,
                           llvm::SmallVectorImpl<Value> &results);
-  /// Holds for all runs from here on.
+  /// Sets the options of all following runs.
   void setOptions(const RunOptions &options) { machine.options = options; }
   /// The error of the last run, if it failed.
   const Failure &getFailure() const { return machine.getFailure(); }
-  /// The batches of the iterator of programs: of each, its tensors, per
-  /// replica. A run begins with the first.
+  /// The batches that the iterator of a program loads: for each, its tensors,
+  /// per replica. A run begins with the first.
   void setBatches(std::vector<std::vector<Value>> all) {
     batches.all = std::move(all);
   }

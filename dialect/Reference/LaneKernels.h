@@ -1,8 +1,8 @@
 //===- LaneKernels.h - Element-wise operations ------------------*- C++ -*-===//
 //
-// What an operation of `arith` or `math` does with `count` elements that lie
-// side by side. The same kernels compute scalars (one element), tensors (all
-// elements) and the bodies of `linalg.generic` (a strip of elements).
+// Operations of `arith` and `math` on `count` contiguous elements. The same
+// kernels compute scalars (one element), tensors (all elements) and the bodies
+// of `linalg.generic` (a strip of elements).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,10 @@ struct LaneKernel {
   Function function = nullptr;
   /// Of the first operand and of the result.
   Element operand, result;
-  /// For comparisons: the outcomes that make them true (see Arith.cpp).
+  /// For comparisons: the outcomes for which they are true (`Outcome` in
+  /// ArithKernels.cpp).
   unsigned accepted = 0;
-  /// Lane of every operand, where they may differ (`arith.select`,
+  /// Of the second operand, which may differ from the first (`arith.select`,
   /// `math.fpowi`).
   Element second;
 
@@ -35,14 +36,16 @@ struct LaneKernel {
   }
 };
 
-/// The kernel of an operation with one result; nothing if the operation is not
-/// element-wise, or not known. Integers follow the signedness of the operation.
-/// What is undefined in MLIR has a value here: a division by zero gives all
-/// ones (the remainder the dividend), shifts by the width or more give zeros or
-/// signs, conversions to integers saturate.
+/// The kernel of an operation with one result; nullopt if the operation is not
+/// element-wise, or not supported. Integers follow the signedness of the
+/// operation. Cases that are undefined in MLIR have a value here: a division by
+/// zero results in all ones (its remainder is the dividend), a shift by the
+/// width or more in zeros or copies of the sign, and conversions to integers
+/// saturate.
 std::optional<LaneKernel> getLaneKernel(mlir::Operation *op);
 
-/// Parts of `getLaneKernel`. A kernel without function: not of this dialect.
+/// Parts of `getLaneKernel`; null if the operation is not of the dialect or not
+/// supported.
 LaneKernel::Function getArithFunction(mlir::Operation *op, LaneKernel &kernel);
 LaneKernel::Function getMathFunction(mlir::Operation *op, LaneKernel &kernel);
 

@@ -13,11 +13,11 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
-/// Points of a strip at most.
+/// The maximum number of points of a strip.
 static constexpr int64_t kStrip = 256;
 
-/// Where the elements of each register are: in a strip of its own, or in an
-/// operand.
+/// The elements of each register: either in the register's own buffer or in an
+/// operand, which is read in place.
 struct LaneProgram::Registers {
   explicit Registers(unsigned count)
       : pointers(count), storage(count * kStrip) {}
@@ -27,7 +27,7 @@ struct LaneProgram::Registers {
   std::vector<uint64_t> storage;
 };
 
-/// The same element, `count` times.
+/// Writes the same element `count` times.
 static void fillLanes(void *to, const void *element, Lane lane, int64_t count) {
   if (lane == Lane::Float)
     std::fill_n(static_cast<float *>(to), count,
@@ -114,9 +114,9 @@ std::shared_ptr<const LaneProgram> LaneProgram::build(linalg::GenericOp op,
   return program;
 }
 
-/// The loop to take strips along: parallel, a step of it leads to another
-/// element of every output, long, and contiguous in the outputs if possible.
-/// -1: none, strips have one point.
+/// The loop along which strips are taken: a parallel one with a non-zero stride
+/// in every output, long, and contiguous in the outputs if possible. -1: there
+/// is none, and strips have one point.
 int64_t LaneProgram::chooseLanes(const GenericRun &run) const {
   int64_t best = -1, bestScore = 1;
   for (int64_t loop = 0; loop < run.plan.numLoops; ++loop) {
@@ -221,8 +221,8 @@ LogicalResult LaneProgram::executeStrip(GenericRun &run, Registers &registers,
     }
   }
 
-  // A yielded argument may be one that lies in an output: everything is read
-  // before anything is written.
+  // A yielded argument may alias an output: all values are copied before any
+  // output is written.
   for (unsigned reg : yielded)
     if (registers.pointers[reg] != registers.own(reg)) {
       std::memcpy(registers.own(reg), registers.pointers[reg],

@@ -1,4 +1,4 @@
-//===- Machine.cpp - What the replicas of a run share ---------------------===//
+//===- Machine.cpp - The state that the replicas of a run share -----------===//
 
 #include "dialect/Reference/Machine.h"
 
@@ -11,9 +11,9 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
-/// Whether replicas that have come to `a` and `b` are in the same collective.
-/// Two operations in two branches may be: what counts is what they say to the
-/// other replicas.
+/// Whether replicas that have reached `a` and `b` are in the same collective.
+/// The operations may be two, in different branches: they match if they are
+/// equivalent in attributes, types and regions.
 static bool isSameCollective(Operation *a, Operation *b) {
   if (a == b)
     return true;
@@ -56,7 +56,7 @@ bool isWithoutUse(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Steps and turns
+// Steps and the schedule
 //===----------------------------------------------------------------------===//
 
 void Machine::begin() {
@@ -117,7 +117,7 @@ void Machine::waitForTurn(int64_t replica, std::unique_lock<std::mutex> &lock) {
 }
 
 void Machine::takeTurns(int64_t replica) {
-  // Only the one whose turn it is asks.
+  // Only the scheduled replica executes this.
   if (hasFailed() || !turns->isOver())
     return;
   std::unique_lock lock(mutex);
@@ -175,8 +175,8 @@ LogicalResult Machine::combineAll(Exchange &exchange, const Combine &combine,
   for (Exchange::Member &member : exchange.members)
     operands.push_back(std::move(member.operands));
   std::vector<SmallVector<Value>> results(exchange.members.size());
-  // Regions of a merge_call report their errors through `fail`, which takes the
-  // lock.
+  // The region of a merge_call reports errors through `fail`, which acquires
+  // the lock.
   lock.unlock();
   LogicalResult combined = combine(operands, results);
   lock.lock();
@@ -230,7 +230,7 @@ LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number,
              (exchange.done && (!turns || turns->current() == replica));
     });
   }
-  // A collective that was done before an error of another replica counts.
+  // A collective that completed before another replica failed is valid.
   if (!exchange.done)
     return failure();
   mine = std::move(exchange.of(replica).results);
@@ -252,7 +252,8 @@ LogicalResult Machine::meet(int64_t replica, Operation *op,
   return success();
 }
 
-/// False if members are in another collective, or have ended before.
+/// False if members are in different collectives, or one has ended its step
+/// without beginning this one.
 bool Machine::mayBecomeComplete(uint64_t number) {
   std::lock_guard lock(mutex);
   const Exchange &exchange = exchanges[number];
@@ -306,7 +307,7 @@ void Machine::reportBlocked() {
   if (first == places.end())
     return;
   int64_t waiter = first - places.begin(), missing = findMissing(waiter);
-  // Replicas at one place are told together; the first place is that of the
+  // Replicas at the same place share a note; the first place is that of the
   // error.
   llvm::MapVector<std::pair<Operation *, int64_t>, SmallVector<int64_t>>
       together;

@@ -1,10 +1,10 @@
-//===- Machine.h - What the replicas of a run share -------------*- C++ -*-===//
+//===- Machine.h - The state that the replicas of a run share ---*- C++ -*-===//
 //
 // Each replica executes a step on its own thread, on its own copies of the
-// variables. They meet at collectives: the last one that comes does for all of
-// them what the collective means, so nothing that they compute depends on the
-// order in which threads run. With a schedule (`Turns.h`) they do not even run
-// side by side: one has its turn, and a seed says for how long and who is next.
+// variables. A collective is a rendezvous: the last replica to arrive computes
+// the results of all, so that no result depends on the interleaving of the
+// threads. With a schedule (`Turns.h`) exactly one thread runs at a time, and a
+// seed determines when it is suspended and which replica runs next.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,15 +30,15 @@ namespace lockstep::interpret {
 /// A variable and its copies.
 struct Variable {
   replica::VariableOp op;
-  /// One a replica. A replica touches its own only, except where all of them
-  /// have met.
+  /// One for each replica. A replica accesses its own copy only, except while
+  /// all replicas are at a rendezvous.
   std::vector<Value> copies;
-  /// Of each copy, what one replica alone has written to it in this run: the
-  /// last operation that replaced it, and those that changed it since. Where
-  /// copies that must be equal are not, these are to blame.
+  /// For each copy, the operations by which its replica wrote it in this run
+  /// without communication: the last one that replaced it, and those that
+  /// updated it since. They are the cause if copies that must be equal differ.
   std::vector<llvm::SmallVector<mlir::Operation *, 2>> writers;
 
-  /// `replica` has replaced its copy, or changed it.
+  /// `replica` has replaced or updated its copy with a value of its own.
   void noteWrite(int64_t replica, mlir::Operation *op, bool replaces) {
     llvm::SmallVector<mlir::Operation *, 2> &mine = writers[replica];
     if (replaces)
@@ -46,57 +46,59 @@ struct Variable {
     if (!llvm::is_contained(mine, op))
       mine.push_back(op);
   }
-  /// The copy of `replica` has become what all of them are.
+  /// The copy of `replica` has been assigned a value that all copies are
+  /// assigned.
   void noteEqual(int64_t replica) { writers[replica].clear(); }
   void forgetWriters() { writers.assign(copies.size(), {}); }
-  /// Two of the copies, if not all are equal.
+  /// Two replicas whose copies differ, if not all copies are equal.
   std::optional<std::pair<unsigned, unsigned>> findDifferentCopies() const;
 };
 
 using Variables = llvm::MapVector<mlir::StringAttr, Variable>;
 
-/// The batches that a program loads: of each, its tensors, per replica.
+/// The batches that a program loads: for each, its tensors, per replica.
 struct BatchList {
   std::vector<std::vector<Value>> all;
   size_t loaded = 0;
 };
 
-/// What it counts in `RunOptions::budget` that a replica waits in a collective:
-/// another thread has its turn.
+/// The cost in `RunOptions::budget` of waiting in a collective, which switches
+/// to another thread.
 inline constexpr int64_t kCostOfWait = 5000;
 
-/// What a run may be told beside its arguments.
+/// The options of a run.
 struct RunOptions {
-  /// Replicas take turns, in an order drawn from this seed; without it, their
-  /// threads run side by side.
+  /// The replicas are interleaved, in an order drawn from this seed; without a
+  /// seed, their threads run concurrently.
   std::optional<uint64_t> scheduleSeed;
-  /// With turns: a replica goes on until it has to wait.
+  /// With a schedule: a replica continues until it has to wait.
   bool turnsEndAtWaits = false;
-  /// A replica does not wait in a collective of all of them whose results
-  /// nobody uses (`isWithoutUse`), but goes on as long as the others may still
-  /// come; at its end it waits. Replicas block each other on the same inputs as
-  /// otherwise, and what takes the time, handing over to another thread, is
-  /// done less often.
+  /// A replica does not wait in a collective of all replicas whose results have
+  /// no use (`isWithoutUse`), as long as the others may still arrive there, but
+  /// waits at the end of its step. Deadlocks occur on the same inputs as
+  /// otherwise, with fewer switches between threads, which dominate the run
+  /// time.
   bool unusedCollectivesWaitLate = false;
-  /// Tensors that nobody has written yet hold other numbers on each replica,
-  /// instead of zeros.
+  /// Tensors that have not been written yet hold different numbers on each
+  /// replica, instead of zeros.
   bool unwrittenDiffers = false;
-  /// Called when `replica` goes into a branch or loop, with a number for the
-  /// way that it goes. Only with turns: then never from two threads at once.
+  /// Called when `replica` reaches a branch or loop, with a number for the path
+  /// that it takes. Only with a schedule, so that two threads never call it at
+  /// once.
   std::function<void(int64_t replica, mlir::Operation *branch, int64_t way)>
       onBranch;
-  /// The element operations that are left, which runs count down; one that
-  /// needs more fails. Only with turns; outlives the run.
+  /// The number of element operations that are left, which runs count down; a
+  /// run that needs more fails. Only with a schedule; outlives the run.
   int64_t *budget = nullptr;
 };
 
 /// What kind of error ended a run.
 enum class FailureKind {
-  /// Replicas wait for each other for ever.
+  /// A deadlock: replicas would wait for each other forever.
   Blocked,
-  /// What must be equal on all replicas is not.
+  /// A value that must be equal on all replicas is not.
   ValuesDiffer,
-  /// Replicas bring different shapes to one collective.
+  /// Replicas contribute different shapes to one collective.
   ShapesDiffer,
   /// `RunOptions::budget` is used up.
   TooLong,
@@ -106,12 +108,12 @@ enum class FailureKind {
 struct Failure {
   FailureKind kind = FailureKind::Other;
   mlir::Operation *op = nullptr;
-  /// Of which the copies differ; null if it is something else.
+  /// The variable whose copies differ; null for other failures.
   const Variable *variable = nullptr;
 };
 
-/// True if `op`, a collective of all replicas, does nothing but give results,
-/// and nobody uses them.
+/// True if `op` is a collective of all replicas that has no effect beside its
+/// results, and they have no use.
 bool isWithoutUse(mlir::Operation *op);
 
 /// One run of all replicas. `variables` and `batches` outlive it.
@@ -125,17 +127,19 @@ public:
   Variables &variables;
   BatchList &batches;
   RunOptions options;
-  /// Those of a run inside of this one: another order, if there is one at all.
+  /// The options of a run nested in this one: the same with another seed of the
+  /// schedule, if there is a schedule.
   RunOptions optionsOfInnerRun();
 
-  /// What a collective does, with the operands of each member of the group;
-  /// gives each member's results.
+  /// Computes a collective: from the operands of each member of the group, the
+  /// results of each member.
   using Combine = std::function<llvm::LogicalResult(
       llvm::ArrayRef<llvm::SmallVector<Value>> operands,
       std::vector<llvm::SmallVector<Value>> &results)>;
 
-  /// The ranks that take part in a collective, in order, and where they meet:
-  /// its name, and the channel if there is one. Without ranks, all replicas.
+  /// The ranks that take part in a collective, ascending, and what identifies
+  /// their rendezvous: the name of the group, and the channel if there is one.
+  /// Without ranks, all replicas.
   struct Group {
     std::string name;
     int64_t channel = -1;
@@ -143,21 +147,22 @@ public:
   };
 
   /// `replica` begins its next collective in `group`, without waiting for the
-  /// others; `combine` is done by the last that comes. Collectives of a group
-  /// match in the order in which each rank begins them. Gives a number to wait
-  /// for.
+  /// others; the last member to arrive executes `combine`. Collectives of a
+  /// group match in the order in which each rank begins them. Returns a number
+  /// to wait for.
   llvm::FailureOr<uint64_t> start(int64_t replica, mlir::Operation *op,
                                   const Group &group,
                                   llvm::SmallVector<Value> operands,
                                   const Combine &combine);
   /// Waits, at `op`, until all members of the group have begun the collective
   /// `number`. If that cannot happen, because some of them have ended their
-  /// step or wait for others, it is an error that tells where all are and what
-  /// each of them waits for.
+  /// step or wait for others, reports where each replica is and what it waits
+  /// for.
   llvm::LogicalResult wait(int64_t replica, mlir::Operation *op,
                            uint64_t number, llvm::SmallVectorImpl<Value> &mine);
-  /// A collective of all replicas: both at once, unless it may wait late
-  /// (`RunOptions`). Then its results, which nobody uses, are missing.
+  /// A collective of all replicas: starts it and waits for it, unless the wait
+  /// may be deferred (`RunOptions::unusedCollectivesWaitLate`). Its results,
+  /// which have no use, are then missing.
   llvm::LogicalResult meet(int64_t replica, mlir::Operation *op,
                            llvm::SmallVector<Value> operands,
                            const Combine &combine,
@@ -165,18 +170,19 @@ public:
 
   /// Begins a step in which all replicas run.
   void begin();
-  /// Executes `body` for every replica, each on a thread of its own, and
-  /// returns when all have ended.
+  /// Executes `body` for every replica, each on a separate thread, and returns
+  /// when all have ended.
   void runReplicas(llvm::function_ref<void(int64_t replica)> body);
   /// `replica` has executed its last operation, `terminator`.
   void end(int64_t replica, mlir::Operation *terminator);
-  /// Between two operations of `replica`: others may have their turn.
+  /// Called between two operations of `replica`: may suspend it and run another
+  /// one.
   void pause(int64_t replica) {
     if (turns && replica >= 0 && !options.turnsEndAtWaits)
       takeTurns(replica);
   }
-  /// Takes what `op` is about to do off the budget. Fails if that is more than
-  /// is left.
+  /// Charges the budget for what `op` is about to do. Fails if that is more
+  /// than is left.
   llvm::LogicalResult spend(int64_t replica, mlir::Operation *op,
                             int64_t operations) {
     if (!options.budget)
@@ -188,14 +194,14 @@ public:
     *options.budget = 0;
     return fail(replica, op, "expected fewer operations", FailureKind::TooLong);
   }
-  /// `replica` goes into `branch`.
+  /// `replica` takes path `way` of `branch`.
   void noteBranch(int64_t replica, mlir::Operation *branch, int64_t way) {
     if (options.onBranch)
       options.onBranch(replica, branch, way);
   }
 
-  /// Brings what `replica` may do in any order into one that its schedule
-  /// draws; leaves it as it is without a schedule.
+  /// Shuffles work that `replica` may do in any order, with the seed of the
+  /// schedule; leaves it unchanged without a schedule.
   template <typename List> void shuffle(int64_t replica, List &list) {
     if (!options.scheduleSeed)
       return;
@@ -210,33 +216,34 @@ public:
   llvm::LogicalResult fail(int64_t replica, mlir::Operation *op,
                            const llvm::Twine &message,
                            FailureKind kind = FailureKind::Other);
-  /// Fails if copies of `variable` differ that must be equal; at `op`, or if
-  /// that is null at who wrote them.
+  /// Fails if copies of `variable` differ that must be equal; the error is
+  /// reported at `op`, or if that is null, at an operation that wrote them.
   llvm::LogicalResult checkCopies(const Variable &variable,
                                   mlir::Operation *op);
   bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
-  /// The error, if there is one; to be called when no replica runs any more.
+  /// The error, if there is one; to be called after all replicas have ended.
   const Failure &getFailure() const { return error; }
-  /// Takes over the error of a run inside of this one.
+  /// Adopts the error of a run nested in this one.
   void adoptFailure(const Machine &inner);
-  /// Emits the error as a diagnostic; to be called when no replica runs any
-  /// more.
+  /// Emits the error as a diagnostic; to be called after all replicas have
+  /// ended.
   void emitFailure();
 
 private:
-  /// Where a replica is, as far as the others know.
+  /// The state of a replica that the others can observe.
   struct Place {
     enum State { Running, Waiting, Ended } state = Running;
     mlir::Operation *op = nullptr;
     /// The collective that it waits for.
     uint64_t number = 0;
-    /// Collectives that it has begun, by group and channel.
+    /// The number of collectives that it has begun, by group and channel.
     std::map<std::pair<std::string, int64_t>, uint64_t> begun;
-    /// Those that it has still to wait for at its end.
+    /// The collectives whose wait is deferred to the end of its step.
     std::vector<std::pair<mlir::Operation *, uint64_t>> late;
   };
 
-  /// One collective: who has begun it, with what.
+  /// One execution of a collective: the operation by which each member has
+  /// begun it (null: not yet), with its operands and results.
   struct Exchange {
     struct Member {
       int64_t rank = 0;
@@ -248,7 +255,8 @@ private:
 
     Member &of(int64_t rank);
     bool isComplete() const;
-    /// Two members are in different collectives: it cannot become complete.
+    /// Two members have begun it by collectives that do not match: it cannot
+    /// become complete.
     bool isMismatched() const;
   };
 
@@ -261,14 +269,14 @@ private:
   void takeTurns(int64_t replica);
   void waitForTurn(int64_t replica, std::unique_lock<std::mutex> &lock);
   void handOver();
-  /// Wakes the one whose turn it is; all of them without turns, or if the run
-  /// has failed.
+  /// Wakes the scheduled replica; all replicas without a schedule, or if the
+  /// run has failed.
   void wakeUp();
-  /// The state of `replica` is `state`; if nobody runs any more although some
-  /// wait, reports it. The lock is held.
+  /// Sets the state of `replica`, which stops running; reports a deadlock if no
+  /// replica runs any more and some wait. The lock is held.
   void stop(int64_t replica, Place::State state, mlir::Operation *op);
   void reportBlocked();
-  /// The rank for which `replica` waits in vain.
+  /// A rank that has not begun the collective in which `replica` waits.
   int64_t findMissing(int64_t replica);
   std::string describePlace(int64_t replica);
   void report(int64_t replica, const Failure &what, std::string message,
@@ -276,16 +284,17 @@ private:
 
   int64_t numReplicas;
   std::mutex mutex;
-  /// One a replica: with turns, only one of them is to be woken.
+  /// One for each replica: with a schedule, only one replica is to be woken.
   std::deque<std::condition_variable> wakes;
   std::vector<Place> places;
-  /// By number; a deque, since replicas hold on to one while others begin more.
+  /// By number; a deque, since replicas keep references to one while others
+  /// append more.
   std::deque<Exchange> exchanges;
   std::map<std::tuple<std::string, int64_t, uint64_t>, uint64_t> numbers;
-  /// Replicas that run.
+  /// The number of replicas that neither wait nor have ended.
   int64_t running = 0;
   std::optional<Turns> turns;
-  /// Runs that have begun here or inside: each has an order of its own.
+  /// The number of runs begun, including nested ones: each has another seed.
   uint64_t runs = 0;
 
   std::atomic<bool> failed = false;

@@ -26,8 +26,7 @@ static void intLoop(const LaneKernel &kernel, void *to, const void *const *from,
     result[i] = F(a[i], kernel.operand.width) & widthMask(kernel.result.width);
 }
 
-/// `count` products of the base: exact for whole numbers, as repeated
-/// multiplication is.
+/// The base to the power of the exponent by repeated squaring, modulo 2^64.
 static uint64_t integerPower(uint64_t base, int64_t exponent) {
   if (exponent < 0)
     return base == 1 ? 1 : 0;

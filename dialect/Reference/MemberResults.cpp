@@ -1,4 +1,4 @@
-//===- MemberResults.cpp - the meaning of each kind of collective ---------===//
+//===- MemberResults.cpp - The results of each kind of collective ---------===//
 
 #include "dialect/Reference/MemberResults.h"
 
@@ -57,7 +57,7 @@ private:
                         FailureKind::ShapesDiffer);
   }
 
-  /// Whether the member at this position gets a result.
+  /// Whether the member at this position receives a result.
   bool gets(size_t member) const {
     switch (kind.gets) {
     case Holders::none:
@@ -97,7 +97,7 @@ private:
     return Value::zeros(value.lane(), value.shape());
   }
 
-  /// What all operands become together.
+  /// The combination of the operands of all members.
   Value combine(ArrayRef<Value> values, size_t index) {
     if (kind.concatenates())
       return concatenate(values, axis);
@@ -109,7 +109,7 @@ private:
     return reduce(getReduction(op), values, *getElement(type), type);
   }
 
-  /// `size` rows along the axis from `first` on.
+  /// The slice of `size` rows along the axis that begins at `first`.
   Value sliceOf(const Value &value, int64_t first, int64_t size) {
     Shape shape(value.shape()), strides = rowMajorStrides(value.shape());
     shape[axis] = size;
@@ -122,7 +122,7 @@ private:
     return part;
   }
 
-  /// Part `index` of as many equal ones as there are members.
+  /// Part `index` of `value`, divided equally among the members.
   Value partOf(const Value &value, size_t index) {
     int64_t size = value.shape()[axis] / static_cast<int64_t>(ranks.size());
     return sliceOf(value, index * size, size);
@@ -135,7 +135,7 @@ private:
                 " rows, found " + Twine(value.shape()[axis]));
   }
 
-  /// Rank i gets part i of what each rank has.
+  /// An all-to-all: member i receives part i of the operand of each member.
   LogicalResult exchangeParts(ArrayRef<Value> values) {
     if (failed(checkParts(values[0])))
       return failure();
@@ -148,7 +148,7 @@ private:
     return success();
   }
 
-  /// Rank i gets part i of what all of them have made.
+  /// A reduce-scatter: member i receives part i of the combined value.
   LogicalResult cut(const Value &whole) {
     if (failed(checkParts(whole)))
       return failure();
@@ -157,7 +157,8 @@ private:
     return success();
   }
 
-  /// All others get rows of the root, as many as it has counted for them.
+  /// Each member other than the root receives rows of the root's operand, as
+  /// many as the root's counts say.
   LogicalResult scatter() {
     const Value &rows = operands[root][0], &counts = operands[root][1];
     if (counts.size() + 1 != static_cast<int64_t>(ranks.size()))

@@ -1,4 +1,4 @@
-//===- MemberResults.h - what members of a group get ------------*- C++ -*-===//
+//===- MemberResults.h - The results of a group's members -------*- C++ -*-===//
 
 #ifndef LOCKSTEP_DIALECT_REFERENCE_MEMBERRESULTS_H
 #define LOCKSTEP_DIALECT_REFERENCE_MEMBERRESULTS_H
@@ -8,10 +8,10 @@
 
 namespace lockstep::interpret {
 
-/// Appends to `results`, one list for each member of the group, what a
-/// collective makes of `operands`, what each of them has. `ranks` are those of
-/// the members, ascending. Of a result that a member does not get nothing is
-/// said; here it is zeros. Error: shapes that do not fit each other.
+/// Appends to `results`, one list for each member of the group, the results of
+/// a collective; `operands` are those of each member, and `ranks` the ranks of
+/// the members, ascending. The result of a member that receives none is
+/// unspecified; here it is zeros. Error: shapes that do not match.
 llvm::LogicalResult
 makeResults(Machine &machine, collective::StartOp op,
             llvm::ArrayRef<int64_t> ranks,

@@ -38,7 +38,7 @@ void addTo(Value &to, const Value &value, const Element &element,
 }
 
 /// Replaces each element `a` of `to` by `combine(a, b)`, with the element `b`
-/// of `value`; integers are given as numbers with a sign.
+/// of `value`; integers are passed sign-extended.
 template <typename Combine>
 static void combineElements(Value &to, const Value &value,
                             const Element &element, Combine combine) {
@@ -54,7 +54,7 @@ static void combineElements(Value &to, const Value &value,
   case Lane::Int: {
     auto *a = to.mutableAs<uint64_t>();
     for (int64_t i = 0; i < to.size(); ++i) {
-      // The number of an i1 is its bit.
+      // An i1 is 0 or 1, not sign-extended.
       auto number = [&](uint64_t bits) {
         return element.width == 1 ? static_cast<int64_t>(bits)
                                   : signExtend(bits, element.width);
@@ -67,7 +67,7 @@ static void combineElements(Value &to, const Value &value,
   }
 }
 
-/// The reduction along the tree that depends on the number of values alone:
+/// The reduction along a binary tree that depends on the number of values only:
 /// split at the largest power of two below it.
 static Value reduceTree(replica::Reduction reduction, ArrayRef<Value> values,
                         const Element &element) {
@@ -130,7 +130,7 @@ Value reduce(replica::Reduction reduction, ArrayRef<Value> values,
   Value reduced = reduceTree(reduction, values, element);
   if (reduction == replica::Reduction::Mean)
     reduced = divide(reduced, element, values.size());
-  // Values of 16 bits are added in float and rounded once.
+  // 16-bit floats are reduced in float and rounded once.
   if (element.rounding != Rounding::None)
     roundLanes(element.rounding, reduced.mutableAs<float>(), reduced.size());
   return reduced;
@@ -179,8 +179,8 @@ SmallVector<Value> ofReplicas(ArrayRef<SmallVector<Value>> operands,
       operands, [&](const SmallVector<Value> &mine) { return mine[index]; });
 }
 
-/// Meets the other replicas; `combine` makes of all values of one operand the
-/// result that all get.
+/// A rendezvous of all replicas; `combine` computes from the values of one
+/// operand the result that every replica receives.
 template <typename Combine>
 static LogicalResult communicate(const Instruction &instruction, Frame &frame,
                                  const Combine &combine) {
@@ -230,7 +230,7 @@ static LogicalResult runAllGather(const Instruction &instruction,
       [&](ArrayRef<Value> values, size_t index, Value &result) {
         if (failed(checkShapes(frame.machine, op, values, axis)))
           return failure();
-        // A single replica may have nothing to gather along.
+        // With a single replica the operand may lack the axis.
         result = values.size() == 1 ? values[0] : concatenate(values, axis);
         if (values.size() == 1)
           return success();
@@ -257,21 +257,21 @@ LogicalResult checkGathered(Machine &machine, Operation *op,
 // Variables
 //===----------------------------------------------------------------------===//
 
-/// One value of those of all replicas, as the variable's aggregation says.
+/// Combines the values of all replicas according to the variable's aggregation.
 static Value aggregate(replica::VariableOp variable, ArrayRef<Value> values) {
   replica::Aggregation aggregation = variable.getAggregation();
   bool mean = aggregation == replica::Aggregation::Mean;
   if (!mean && aggregation != replica::Aggregation::Sum)
     return values[0];
-  // The mean of integers is only taken where replicas give one literal, which
-  // is what it comes to.
+  // The mean of integers is only allowed where all replicas assign the same
+  // literal, which is then the mean.
   if (mean && isa<IntegerType>(getElementTypeOrSelf(variable.getType())))
     return values[0];
   return reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum,
                 values, *getElement(variable.getType()), variable.getType());
 }
 
-/// The replicas meet, and each gets what their `value`s are together.
+/// A rendezvous of all replicas; each receives the aggregate of their `value`s.
 static LogicalResult aggregateAmongReplicas(Variable &variable, Value value,
                                             Operation *op, Frame &frame,
                                             Value &aggregated) {
@@ -303,7 +303,7 @@ static LogicalResult runRead(Variable &variable, const Instruction &instruction,
     result = mine;
     return success();
   }
-  // Where one value is read for all replicas, there must be one.
+  // In cross-replica context one value is read for all: copies must be equal.
   if (failed(frame.machine.checkCopies(variable, op)))
     return failure();
   result =
@@ -311,7 +311,7 @@ static LogicalResult runRead(Variable &variable, const Instruction &instruction,
   return success();
 }
 
-/// The copy `copy` after an assignment of `value`.
+/// Assigns `value` to `copy`, or adds or subtracts it.
 static void assign(Variable &variable, Value &copy, const Value &value,
                    Operation *op) {
   if (isa<replica::AssignOp>(op)) {
@@ -324,8 +324,8 @@ static void assign(Variable &variable, Value &copy, const Value &value,
     roundLanes(element.rounding, copy.mutableAs<float>(), copy.size());
 }
 
-/// In cross-replica context one value goes to all copies. The copies of an
-/// on_read variable that is their sum get an equal part each.
+/// In cross-replica context one value is assigned to all copies. If the
+/// variable is the sum of its copies (on_read), each is assigned an equal part.
 static void assignAll(Variable &variable, Value value, Operation *op,
                       int64_t replicas) {
   if (variable.op.isOnRead() &&

@@ -15,22 +15,23 @@ struct Variable;
 void addTo(Value &to, const Value &value, const Element &element,
            bool subtract);
 
-/// Sum or mean of one value a replica, of elements `element`. The mean of one
-/// integer is that integer where `result` says so.
+/// The reduction of one value from each replica, of elements `element`. The
+/// mean of integers is in f64, except that of a single value if `result` is an
+/// integer type.
 Value reduce(replica::Reduction reduction, llvm::ArrayRef<Value> values,
              const Element &element, mlir::Type result);
 
-/// `sum` / `count`; of integers, as f64.
+/// `sum` / `count`; in f64 for integers.
 Value divide(const Value &sum, const Element &element, int64_t count);
 
-/// What each replica gives for one operand of a collective.
+/// The values of all replicas for one operand of a collective.
 llvm::SmallVector<Value>
 ofReplicas(llvm::ArrayRef<llvm::SmallVector<Value>> operands, size_t index);
 
-/// What each replica has of a value of cross-replica context.
+/// The component of each replica of a value of cross-replica context.
 std::vector<Value> componentsOf(const Value &value, int64_t replicas);
 
-/// Fails if shapes differ between replicas in another dimension than `axis`.
+/// Fails if shapes differ between replicas in a dimension other than `axis`.
 llvm::LogicalResult checkShapes(Machine &machine, mlir::Operation *op,
                                 llvm::ArrayRef<Value> values,
                                 int64_t axis = -1);
@@ -39,7 +40,7 @@ llvm::LogicalResult checkShapes(Machine &machine, mlir::Operation *op,
 llvm::LogicalResult checkEqual(Machine &machine, mlir::Operation *op,
                                const Value &value);
 
-/// Fails if a result type promises another size along `axis`.
+/// Fails if the result type has a different static size along `axis`.
 llvm::LogicalResult checkGathered(Machine &machine, mlir::Operation *op,
                                   const Value &gathered, mlir::Type type,
                                   int64_t axis);
@@ -47,8 +48,8 @@ llvm::LogicalResult checkGathered(Machine &machine, mlir::Operation *op,
 /// The variable that an operation names.
 Variable &findVariable(mlir::Operation *op, CodeBuilder &builder);
 
-/// Operations of cross-replica context, and those that lead there or back; null
-/// for other operations.
+/// Operations of cross-replica context, and those that change between it and
+/// replica context; null for other operations.
 llvm::FailureOr<Instruction::Run> translateCrossReplicaOp(mlir::Operation *op,
                                                           CodeBuilder &builder);
 

@@ -13,12 +13,12 @@ namespace {
 
 using Result = FailureOr<Instruction::Run>;
 
-/// Rows, and the places they belong to.
+/// Rows of a table, and the row indices they belong to.
 struct Slices {
   Value values, indices;
 };
 
-/// The slices of all replicas, one after the other; of a mean, divided by the
+/// The concatenation of the slices of all replicas; for a mean, divided by the
 /// number of replicas.
 Slices combineSlices(ArrayRef<Value> values, ArrayRef<Value> indices, bool mean,
                      const Element &element) {
@@ -74,7 +74,7 @@ Result translate(replica::ReduceSlicesOp op, CodeBuilder &) {
   });
 }
 
-/// Element `i` of a table after its combination with an element of the slices.
+/// An element of a table, combined with an element of the slices.
 template <typename T>
 T combineElements(replica::Scatter kind, T old, T update) {
   switch (kind) {
@@ -120,8 +120,8 @@ uint64_t combineIntegers(replica::Scatter kind, uint64_t old, uint64_t update,
   llvm_unreachable("unknown way of scattering");
 }
 
-/// The rows of `table` that slices name, combined with them one after the
-/// other. An index outside changes nothing.
+/// Combines rows of `table` with the slices, one after the other. A row index
+/// out of range is ignored.
 void scatter(replica::Scatter kind, Value &table, const Slices &slices,
              const Element &element, unsigned indexWidth) {
   int64_t rows = table.shape()[0], width = rows == 0 ? 0 : table.size() / rows;
@@ -146,8 +146,9 @@ void scatter(replica::Scatter kind, Value &table, const Slices &slices,
   }
 }
 
-/// Replicas aggregate their slices and then do the same to their copies;
-/// cross-replica context does it to all of them.
+/// In replica context, replicas aggregate their slices and each scatters the
+/// result into its copy; in cross-replica context the slices are scattered into
+/// all copies.
 Result translate(replica::ScatterOp op, CodeBuilder &builder) {
   Variable &variable = findVariable(op, builder);
   Element element = *getElement(op.getValues().getType());
@@ -194,7 +195,7 @@ Result translate(replica::ScatterOp op, CodeBuilder &builder) {
   });
 }
 
-/// Rows of the replica's own copy; zeros for an id outside.
+/// Rows of the replica's own copy; zeros for an id out of range.
 Result translate(replica::LookupOp op, CodeBuilder &builder) {
   Variable &variable = findVariable(op, builder);
   unsigned idWidth = getElement(op.getIds().getType())->width;

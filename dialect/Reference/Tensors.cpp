@@ -14,8 +14,7 @@ using namespace mlir;
 namespace lockstep::interpret {
 namespace {
 
-/// Sizes, offsets or strides of which some are operands: `constants` with -1
-/// where the next operand comes in.
+/// Sizes, offsets or strides, each either a constant or an operand.
 struct MixedIndices {
   explicit MixedIndices(ArrayRef<OpFoldResult> mixed) {
     for (OpFoldResult entry : mixed) {
@@ -25,7 +24,7 @@ struct MixedIndices {
       constants.push_back(constant.value_or(0));
     }
   }
-  /// Reads operands from number `next` on, and moves it on.
+  /// Reads the operands from number `next` on, and advances `next` past them.
   Shape read(const Instruction &instruction, Frame &frame,
              unsigned &next) const {
     Shape result(constants);
@@ -44,7 +43,7 @@ Lane laneOf(Operation *op) {
   return getElement(op->getResult(0).getType())->lane;
 }
 
-/// The sizes of a result type, with those that are dynamic from operands.
+/// The sizes of a result type; those that are dynamic are operands.
 MixedIndices mixedShape(RankedTensorType type) {
   MixedIndices shape({});
   for (int64_t size : type.getShape()) {
@@ -54,8 +53,8 @@ MixedIndices mixedShape(RankedTensorType type) {
   return shape;
 }
 
-/// The offset of the element at the indices that stand in the operands from
-/// `first` on. Error: outside.
+/// The offset of the element at the indices that are the operands from `first`
+/// on. Error: an index out of range.
 FailureOr<int64_t> elementOffset(const Instruction &instruction, Frame &frame,
                                  const Value &tensor, unsigned first) {
   int64_t offset = 0;
@@ -107,7 +106,7 @@ LogicalResult runInsert(const Instruction &instruction, Frame &frame) {
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// A part of a tensor: where it begins, and its strides in the tensor.
+/// A slice of a tensor: its offsets, sizes and strides in the tensor.
 struct Slice {
   MixedIndices offsets, sizes, strides;
 
@@ -116,7 +115,7 @@ struct Slice {
       : offsets(op.getMixedOffsets()), sizes(op.getMixedSizes()),
         strides(op.getMixedStrides()) {}
 
-  /// Reads the operands from `next` on. Error: outside of `shape`.
+  /// Reads the operands from `next` on. Error: the slice exceeds `shape`.
   LogicalResult read(const Instruction &instruction, Frame &frame,
                      ArrayRef<int64_t> shape, unsigned next, Shape &extent,
                      Shape &steps, int64_t &start) const {
@@ -173,7 +172,7 @@ Instruction::Run translate(tensor::ExtractSliceOp op) {
 
 Instruction::Run translate(tensor::InsertSliceOp op) {
   return [slice = Slice(op)](const Instruction &instruction, Frame &frame) {
-    // Before the destination is taken: it may be the same value.
+    // Read before the destination is taken, which may be the same value.
     Value source = frame.peek(instruction.operands[0]),
           result = frame.take(instruction.operands[1]);
     Shape extent, steps;
@@ -291,7 +290,7 @@ Instruction::Run translate(tensor::FromElementsOp op) {
   };
 }
 
-/// What may be in memory on a replica.
+/// The element of uninitialized memory, different for each replica.
 Value unwritten(Lane lane, int64_t replica) {
   Value value(lane, {});
   if (lane == Lane::Float)
@@ -350,8 +349,8 @@ Instruction::Run translate(tensor::ConcatOp op) {
   };
 }
 
-/// Calls `body` with the indices of each element, in row-major order, and puts
-/// what it yields there.
+/// Calls `body` with the indices of each element, in row-major order, and
+/// stores the value it yields as that element.
 LogicalResult generate(const Code &body, Frame &frame, Value &result) {
   if (result.size() == 0)
     return success();
@@ -400,7 +399,7 @@ FailureOr<Instruction::Run> translate(tensor::PadOp op, CodeBuilder &builder) {
       builder.build(op.getRegion().front());
   if (failed(body))
     return failure();
-  // Mostly the padding does not depend on the place.
+  // The padding is usually one value for all indices.
   bool isConstant = op.getConstantPaddingValue() != nullptr;
   return Instruction::Run([body = *body, isConstant,
                            low = MixedIndices(op.getMixedLowPad()),

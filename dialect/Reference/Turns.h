@@ -1,9 +1,9 @@
-//===- Turns.h - In which order replicas run --------------------*- C++ -*-===//
+//===- Turns.h - A random schedule of replicas ------------------*- C++ -*-===//
 //
-// A schedule by chance: after every operation the replica whose turn it is may
-// have to wait while another runs, for as long as the seed says. Some are slow
-// for a whole run, so that a replica may be at its end while another has not
-// begun. The same seed gives the same order.
+// A random schedule: after every operation the replica that runs may be
+// suspended while others run. Weights make some replicas slow for a whole run,
+// so that one may have ended before another begins. The same seed results in
+// the same interleaving.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +25,13 @@ public:
       weight = kWeights[random() % 5];
   }
 
-  /// Whose turn it is; -1 if nobody runs.
+  /// The replica that is scheduled; -1 if none can run.
   int64_t current() const { return turn; }
 
-  /// True if the one whose turn it is has to let others go first.
+  /// Draws whether the scheduled replica is suspended now.
   bool isOver() { return random() % 4 == 0; }
 
-  /// Gives the turn to one of those that run.
+  /// Schedules one of the replicas for which `runs` is true.
   void next(const std::function<bool(int64_t)> &runs) {
     int64_t total = 0;
     for (size_t replica = 0; replica < weights.size(); ++replica)
@@ -46,8 +46,8 @@ public:
   }
 
 private:
-  // Not a distribution of the standard library, whose results no standard
-  // fixes.
+  // Used without the distributions of the standard library, whose results are
+  // implementation-defined.
   std::mt19937_64 random;
   std::vector<int> weights;
   int64_t turn = -1;

@@ -51,7 +51,7 @@ float roundToHalf(float value) {
   if (!std::isfinite(value))
     return value;
   float magnitude = std::fabs(value);
-  // From here on the nearest value would be 2^16.
+  // From 65520 on, the nearest value is 2^16, which overflows.
   if (magnitude >= 65520)
     return std::copysign(INFINITY, value);
   // Values are multiples of 2^-24, above 2^-14 with eleven significant bits.
@@ -78,7 +78,7 @@ void roundLanes(Rounding rounding, float *lanes, int64_t count) {
                                           : roundToBFloat(lanes[i]);
 }
 
-/// The bits of an f16 that is held as float.
+/// The bits of an f16 value that is held as a float.
 static uint16_t halfBits(float value) {
   uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   float magnitude = std::fabs(value);
@@ -133,14 +133,14 @@ Value::Value(Lane lane, ArrayRef<int64_t> shape)
     elements = std::make_shared<std::byte[]>(bytes());
 }
 
-/// One array for all, as long as the longest that was asked for.
+/// One array shared by all zeros, as long as the longest requested so far.
 static std::shared_ptr<std::byte[]> getZeros(size_t bytes) {
   static std::mutex mutex;
   static std::shared_ptr<std::byte[]> zeros;
   static size_t size = 0;
   std::lock_guard lock(mutex);
   if (bytes > size) {
-    // Pages that are only read are never made.
+    // The operating system does not allocate pages that are only read.
     void *pages = mmap(nullptr, bytes, PROT_READ,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED)
@@ -188,8 +188,8 @@ void *Value::mutableData() {
     std::memcpy(copy.get(), elements.get(), bytes());
     elements = std::move(copy);
   } else {
-    // Another replica may just have given up its share: what it read comes
-    // before what is written now.
+    // Another replica may just have released its reference: its reads must
+    // happen before the following writes.
     std::atomic_thread_fence(std::memory_order_acquire);
   }
   return elements.get();
@@ -294,7 +294,7 @@ std::vector<std::byte> toBytes(const Element &element, const Value &value) {
   return bytes;
 }
 
-/// From so many elements on, constants that are zero share theirs.
+/// Zero constants of at least this many elements share the array of zeros.
 static constexpr int64_t kSharedZeros = 64;
 
 static void setFloat(Value &value, int64_t index, const APFloat &number) {

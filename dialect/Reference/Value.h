@@ -1,9 +1,9 @@
 //===- Value.h - Values of the interpreter ----------------------*- C++ -*-===//
 //
 // Every element is held in one of three forms, whatever its type: floats up to
-// 32 bits as float, f64 as double, integers and indices of all widths as 64
-// bits with zeros above the width. So an operation needs at most three loops,
-// and conversions to the bytes of files happen at the border only.
+// 32 bits as float, f64 as double, integers and indices of all widths
+// zero-extended to 64 bits. So an operation needs at most three loops, and
+// elements are converted only when they are read from or written to files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,13 @@
 
 namespace lockstep::interpret {
 
-/// How elements are held.
+/// The in-memory form of elements.
 enum class Lane : uint8_t { Float, Double, Int };
 
-/// What happens to a result before it is an element of its type.
+/// The rounding of a computed result to its element type.
 enum class Rounding : uint8_t { None, Half, BFloat };
 
-/// What the interpreter knows of an element type.
+/// The properties of an element type.
 struct Element {
   Lane lane = Lane::Int;
   Rounding rounding = Rounding::None;
@@ -36,16 +36,16 @@ struct Element {
   unsigned width = 64;
 };
 
-/// Nothing for types that the interpreter does not have (complex numbers,
-/// floats of 8 bits, integers above 64 bits). Takes the element type of
-/// tensors, and the component of per-replica and mirrored values.
+/// The element type of a scalar or tensor type, or of the component of a
+/// per-replica or mirrored type; nullopt for types that the interpreter does
+/// not support (complex numbers, 8-bit floats, integers above 64 bits).
 std::optional<Element> getElement(mlir::Type type);
 
 inline size_t laneBytes(Lane lane) { return lane == Lane::Float ? 4 : 8; }
 inline uint64_t widthMask(unsigned width) {
   return width >= 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
 }
-/// The number that the low `width` bits mean in two's complement.
+/// The low `width` bits as a number in two's complement.
 inline int64_t signExtend(uint64_t bits, unsigned width) {
   unsigned shift = width >= 64 ? 0 : 64 - width;
   return static_cast<int64_t>(bits << shift) >> shift;
@@ -69,8 +69,8 @@ public:
   Value() = default;
   /// Zeros. A tensor of rank 0 and a scalar are the same.
   Value(Lane lane, llvm::ArrayRef<int64_t> shape);
-  /// Zeros that take no memory of their own before they are written, and of
-  /// which sums and concatenations cost nothing.
+  /// Zeros that share memory until they are written, and whose sums and
+  /// concatenations cost nothing.
   static Value zeros(Lane lane, llvm::ArrayRef<int64_t> shape);
   static Value ofInt(uint64_t bits);
   static Value perReplica(std::vector<Value> components);
@@ -82,7 +82,7 @@ public:
   const void *data() const {
     return elements ? static_cast<const void *>(elements.get()) : &scalar;
   }
-  /// The elements to be written; copies them if other values have them too.
+  /// The elements, for writing; copies them first if other values share them.
   void *mutableData();
   template <typename T> const T *as() const {
     return static_cast<const T *>(data());
@@ -97,7 +97,7 @@ public:
   /// True if lane, shape and all bits are equal.
   bool isIdentical(const Value &other) const;
 
-  /// True if the elements are known to be zeros. False says nothing.
+  /// True if the elements are known to be zeros; if false, they may be too.
   bool isZero() const { return knownZero; }
 
   bool isPerReplica() const { return parts != nullptr; }
@@ -112,12 +112,12 @@ private:
   /// The element, if the rank is 0.
   uint64_t scalar = 0;
   std::shared_ptr<std::byte[]> elements;
-  /// `elements` are those of `zeros`, which nobody writes.
+  /// `elements` is the shared array of zeros, which is read-only.
   bool knownZero = false;
   std::shared_ptr<const std::vector<Value>> parts;
 };
 
-/// Copies a box of `sizes` elements between two places with the given strides
+/// Copies a box of `sizes` elements between two buffers with the given strides
 /// (in elements of `bytes` bytes).
 void copyStrided(std::byte *to, llvm::ArrayRef<int64_t> toStrides,
                  const std::byte *from, llvm::ArrayRef<int64_t> fromStrides,
@@ -130,12 +130,12 @@ Value concatenate(llvm::ArrayRef<Value> values, int64_t axis);
 inline size_t storedBytes(const Element &element) {
   return element.width <= 8 ? 1 : element.width / 8;
 }
-/// Between elements and the little-endian, row-major bytes of files.
+/// Conversions between values and the little-endian, row-major bytes of files.
 Value fromBytes(const Element &element, llvm::ArrayRef<int64_t> shape,
                 std::span<const std::byte> bytes);
 std::vector<std::byte> toBytes(const Element &element, const Value &value);
 
-/// The value of an attribute of type `type`; nothing if it is neither a number
+/// The value of an attribute of type `type`; nullopt if it is neither a number
 /// nor dense elements.
 std::optional<Value> fromAttribute(mlir::Attribute attribute, mlir::Type type);
 
