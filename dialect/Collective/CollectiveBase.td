@@ -1,4 +1,4 @@
-//===- CollectiveBase.td - The collective dialect and its types -*- tablegen -*-===//
+//===- CollectiveBase.td - Collective dialect --------------*- tablegen -*-===//
 
 #ifndef LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEBASE_TD
 #define LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEBASE_TD
@@ -10,10 +10,10 @@ include "mlir/IR/OpBase.td"
 def Collective_Dialect : Dialect {
   let name = "collective";
   let cppNamespace = "::lockstep::collective";
-  let summary = "Every exchange between ranks, explicit: group, channel, reduction, barrier";
+  let summary = "Explicit communication between ranks: groups, channels, reductions, barriers";
   let description = [{
-    Terms are those of MPI and NCCL. A collective is split into a start and a wait, so that work can
-    stand between the two. A bucket is one collective with many operands.
+    Terms are those of MPI and NCCL. A collective is split into a start and a wait, so that other work can
+    overlap with it. A bucket is one collective with many operands.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -24,7 +24,7 @@ class Collective_Enum<string name, string summary, list<I32EnumAttrCase> cases> 
   let genSpecializedAttr = 0;
 }
 
-// The numbers are those of the artifact's schema.
+// The numbers are those in the schema of the artifact.
 def Collective_Kind : Collective_Enum<"Kind", "kind of a collective", [
   I32EnumAttrCase<"AllReduce", 0, "all_reduce">, I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
   I32EnumAttrCase<"AllGather", 2, "all_gather">, I32EnumAttrCase<"Reduce", 3, "reduce">,

@@ -11,7 +11,7 @@ using namespace lockstep;
 using namespace lockstep::collective;
 using namespace mlir;
 
-/// The types of a pending value, of which there may be none.
+/// The result types of a pending value; the list may be empty.
 static ParseResult parsePendingResults(AsmParser &parser,
                                        SmallVector<Type> &results) {
   Type first;
@@ -152,7 +152,7 @@ LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyMembers(*this, *group.getRanks());
 }
 
-/// An axis of an operand, along which it is put beside others or cut.
+/// Verifies the axis along which an operand is concatenated or split.
 static LogicalResult verifyAxis(StartOp op, RankedTensorType from) {
   if (from.getRank() == 0)
     return op.emitOpError("expected an operand with an axis to ")
@@ -165,7 +165,8 @@ static LogicalResult verifyAxis(StartOp op, RankedTensorType from) {
   return success();
 }
 
-/// A result that has the shape of its operand but along the axis.
+/// Verifies a result whose shape differs from its operand's only along the
+/// axis.
 static LogicalResult verifyAlongAxis(StartOp op, RankedTensorType from,
                                      RankedTensorType to) {
   auto axis = static_cast<int64_t>(op.getAxis().value_or(0));
@@ -184,7 +185,7 @@ static LogicalResult verifyAlongAxis(StartOp op, RankedTensorType from,
   return success();
 }
 
-/// One operand and its result, where a rank has both.
+/// Verifies an operand and its result, on a rank that has both.
 static LogicalResult verifyPair(StartOp op, RankedTensorType from,
                                 Type result) {
   const runtime::CollectiveProperties &kind = op.getKindProperties();
@@ -206,7 +207,8 @@ static LogicalResult verifyPair(StartOp op, RankedTensorType from,
   return verifyAlongAxis(op, from, to);
 }
 
-/// The rows of all others and how many each of them gets.
+/// Verifies the operands of a scatter: the rows for all other ranks, and how
+/// many of them each rank receives.
 static LogicalResult verifyRows(StartOp op) {
   TypeRange operands = op.getInputs().getTypes();
   if (operands.empty())
@@ -260,7 +262,7 @@ LogicalResult StartOp::verify() {
     return emitOpError("expected operands or results, found neither");
   for (auto [operand, result] : llvm::zip(getInputs().getTypes(), results)) {
     Type element = cast<RankedTensorType>(operand).getElementType();
-    // The least and the greatest of booleans are "and" and "or".
+    // The minimum and maximum of booleans are "and" and "or".
     bool isOrdered =
         getReduction() == Reduction::Min || getReduction() == Reduction::Max;
     if (reduces &&
@@ -294,8 +296,8 @@ LogicalResult StartOp::verify() {
   return success();
 }
 
-/// Where in a list of all dynamic dimensions of `types` those of one of them
-/// stand: the first, and how many.
+/// The position of the dynamic dimensions of type `number` in the list of all
+/// dynamic dimensions of `types`: the first, and their count.
 static std::pair<size_t, size_t> getDynamicDims(ArrayRef<Type> types,
                                                 unsigned number) {
   size_t first = 0;
@@ -359,8 +361,8 @@ LogicalResult WaitOp::verify() {
   return success();
 }
 
-/// The rank that alone gets what the others give is one of them, not of another
-/// role.
+/// True if the root of a collective whose result only the root receives is one
+/// of the senders, instead of a rank of another role.
 static bool isRootAmongGivers(StartOp start, GroupOp group) {
   bool isOther = group.getWithReplicas() &&
                  llvm::is_contained(*group.getRanks(),
@@ -377,14 +379,14 @@ WaitOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
   if (!group)
     return ResultUniformity::Varying;
   const runtime::CollectiveProperties &kind = start.getKindProperties();
-  // What is for one rank alone is equal on all that have it. Of those that
-  // give, the others keep what they had.
+  // Only the root receives a result. If it executes the same function as the
+  // other senders, whose results are unspecified, the result is not uniform.
   if (start.getRoot() && kind.gets == runtime::Holders::root)
     return isRootAmongGivers(start, group) ? ResultUniformity::Varying
                                            : ResultUniformity::Uniform;
   if (!kind.isSameForAll())
     return ResultUniformity::Varying;
-  // The ranks of a smaller group share a result that the others do not have.
+  // The ranks of a smaller group have a result that other ranks do not have.
   return group.hasAllReplicas() ? ResultUniformity::Uniform
                                 : ResultUniformity::Varying;
 }

@@ -1,4 +1,4 @@
-//===- CollectiveDialect.h - The collective dialect -*- C++ -*-===//
+//===- CollectiveDialect.h - The collective dialect -------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEDIALECT_H
 #define LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEDIALECT_H
@@ -36,8 +36,8 @@ struct CommunicationResource
   llvm::StringRef getName() final { return "collective.communication"; }
 };
 
-/// What is true of all collectives of a kind: its row of the table that the
-/// runtime has too.
+/// The properties of a kind of collective, from the table that compiler and
+/// runtime share.
 const runtime::CollectiveProperties &propertiesOf(Kind kind);
 
 /// Whether a reduction over operands of type `operand` can have results of type
@@ -53,9 +53,9 @@ int64_t getByteSize(mlir::RankedTensorType type);
 
 namespace lockstep::collective {
 
-/// Whether a start fits the ranks of its group, ascending: how many parts
-/// operands have, how many rows results, and which rank is the source of which.
-/// Emits an error otherwise.
+/// Verifies a start against the ranks of its group, ascending: the number of
+/// parts of operands, the number of rows of results, and the sources of a
+/// permute. Emits an error if they do not fit.
 llvm::LogicalResult verifyMembers(StartOp start, llvm::ArrayRef<int64_t> ranks);
 
 } // namespace lockstep::collective

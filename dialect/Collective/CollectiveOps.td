@@ -1,4 +1,4 @@
-//===- CollectiveOps.td - Operations of the collective dialect -*- tablegen -*-===//
+//===- CollectiveOps.td - Collective operations ------------*- tablegen -*-===//
 
 #ifndef LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEOPS_TD
 #define LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEOPS_TD
@@ -20,7 +20,7 @@ class Collective_CommunicationOp<string mnemonic, list<Trait> traits = []> : Col
 def Collective_GroupOp : Collective_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "ranks that communicate with each other";
   let description = [{
-    Without `ranks`, all replicas. `with_replicas` are all replicas and the ranks, which are of other roles.
+    Without `ranks`, all replicas. With `with_replicas`, all replicas and the `ranks`, which belong to other roles.
 
     ```mlir
     collective.group @all
@@ -41,14 +41,14 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
   let summary = "starts a collective";
   let description = [{
     The operands belong to the collective until its wait, which names them again. `channel` numbers the collectives in
-    program order; it is equal on all ranks by construction and is what reports refer to. `axis` is
-    the axis that operands are put side by side or cut along, 0 if it is not given. `bytes_per_pack` is a bound on the size of the bucket that it may
-    become part of; 0 leaves it to the compiler. `sizes` are the sizes of the results' dimensions that are known only at run
-    time, in order: ranks have exchanged how much each of them gives before they gather it. `bounds` are the most that they can be,
-    which is what memory is planned with.
+    program order; it is equal on all ranks by construction, and reports refer to it. `axis` is
+    the axis along which operands are concatenated or split, 0 by default. `bytes_per_pack` is a bound on the size of the bucket that the
+    collective may become part of; 0 leaves it to the compiler. `sizes` are the sizes of the results' dynamic dimensions, in order:
+    before a gather, ranks exchange how many rows each of them contributes. `bounds` are upper bounds of these sizes, from which memory
+    is planned.
 
-    Reductions of f16 and bf16 accumulate in f32. Their results have the type of the operands, rounded once, or are f32, not
-    rounded at all: what a mean divides.
+    Reductions of f16 and bf16 accumulate in f32. Their results have the type of the operands, rounded once, or are f32 without
+    rounding, to be divided for a mean.
 
     ```
     all_reduce sum    rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [4 6]      rank 1: [4 6]
@@ -64,18 +64,19 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
     recv                             rank 1: [3 4]   ->  rank 0: [3 4]
     ```
 
-    A reduce, a gather, a broadcast, a scatter, a send and a recv have a `root`, the first rank of the group if it is not given; above it
-    is rank 0. A scatter has two operands: the rows of all other ranks, one after the other, and how many each of them gets. A send gives
-    from the root to the other rank of a group of two, a recv from the other to the root. `sources` says for each rank of a permute, in
-    the order of the group, which rank it gets from; -1 gives it zeros. What ranks have as results that get nothing is not said.
+    A reduce, a gather, a broadcast, a scatter, a send and a recv have a `root`, by default the first rank of the group; in the table above
+    it is rank 0. A scatter has two operands: the rows for all other ranks, concatenated, and how many of them each rank receives. A send
+    transfers from the root to the other rank of a group of two, a recv from the other rank to the root. `sources` names for each rank of
+    a permute, in the order of the group, the rank from which it receives; a rank with -1 receives zeros. The results of ranks that
+    receive nothing are unspecified.
 
     ```mlir
     %h = collective.start permute none @ring (%x : tensor<4xf32>) {sources = array<i64: 2, 0, 1>} -> !collective.pending<tensor<4xf32>>
     ```
 
-    A broadcast or a scatter from `root`, and a reduce or a gather to it, shows what the ranks of the function give and get: where the
-    root is of another role, the operands or the results are with that role. So rank 4, which has a variable, and ranks 0 to 3, which
-    read it, have
+    A broadcast or a scatter from `root`, and a reduce or a gather to it, has the operands that the ranks of this function send and the
+    results that they receive: if the root is of another role, that role's function has its operands or results. So if rank 4 holds a
+    variable that ranks 0 to 3 read, their functions contain
 
     ```mlir
     %h = collective.start broadcast none @server0 root 4 (%w : tensor<7x2xf32>) -> <>          // rank 4
@@ -101,11 +102,11 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// What is true of all collectives of this kind.
+    /// The properties of this kind of collective.
     const ::lockstep::runtime::CollectiveProperties &getKindProperties() { return propertiesOf(getKind()); }
     /// The sizes of the dynamic dimensions of one result, in order.
     ::mlir::ValueRange getResultSizes(unsigned result);
-    /// The bounds of the same, if they are known.
+    /// The upper bounds of these sizes, if they are known.
     std::optional<::llvm::ArrayRef<int64_t>> getResultBounds(unsigned result);
   }];
 }
@@ -113,9 +114,9 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
 def Collective_WaitOp : Collective_CommunicationOp<"wait", [DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "waits for a collective and returns its results";
   let description = [{
-    Stands in the block of its start, and is the only one to use its pending value. Results of an all_reduce, an all_gather or a
-    broadcast over all ranks are equal on all of them. Who is no member of the group passes by, and what it has as a result nobody has
-    written, as of a `tensor.empty`.
+    Must be in the block of its start, and is the only use of the pending value. Results of an all_reduce, an all_gather or a
+    broadcast over all ranks are equal on all of them. A rank that is no member of the group does not take part; its results are
+    unspecified, like those of a `tensor.empty`.
 
     ```mlir
     %g:2 = collective.wait %h (%dw, %db : tensor<64x10xf32>, tensor<10xf32>)
@@ -134,7 +135,7 @@ def Collective_WaitOp : Collective_CommunicationOp<"wait", [DeclareOpInterfaceMe
 
 def Collective_BarrierOp : Collective_CommunicationOp<"barrier", [DeclareOpInterfaceMethods<CollectiveOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "all ranks of a group arrive before any goes on";
+  let summary = "all ranks of a group arrive before any of them continues";
   let description = [{
     ```mlir
     collective.barrier @all channel 4
