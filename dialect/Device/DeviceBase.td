@@ -1,4 +1,4 @@
-//===- DeviceBase.td - The device dialect, its types and attributes -*- tablegen -*-===//
+//===- DeviceBase.td - The device dialect and its types ----*- tablegen -*-===//
 
 #ifndef LOCKSTEP_DIALECT_DEVICE_DEVICEBASE_TD
 #define LOCKSTEP_DIALECT_DEVICE_DEVICEBASE_TD
@@ -11,15 +11,15 @@ include "mlir/IR/OpBase.td"
 def Device_Dialect : Dialect {
   let name = "device";
   let cppNamespace = "::lockstep::device";
-  let summary = "What a device executes: launches, collectives, memory already placed";
+  let summary = "What a device executes: launches, collectives, buffers at planned offsets";
   let description = [{
-    Two forms share this dialect. On tensors, `device.kernel` holds the body of a kernel and
-    `device.invoke` calls it. On buffers, a `device.program` is a list of commands that
-    corresponds one to one to the artifact.
+    The dialect has two forms. On tensors, a `device.kernel` is a function and `device.invoke`
+    calls it. On buffers, a `device.program` is a list of commands that corresponds one to one
+    to the artifact.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
-  // Kinds and reductions are its attributes.
+  // For the attributes of kinds and reductions.
   let dependentDialects = ["::lockstep::collective::CollectiveDialect"];
 }
 
@@ -28,15 +28,15 @@ class Device_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I3
   let genSpecializedAttr = 0;
 }
 
-// The numbers are those of the artifact's schema.
-def Device_Space : Device_Enum<"Space", "the memories a buffer can live in", [
+// The numbers are those in the schema of the artifact.
+def Device_Space : Device_Enum<"Space", "the memory space of a buffer", [
   I32EnumAttrCase<"Replica", 0, "replica">, I32EnumAttrCase<"Shared", 1, "shared">,
   I32EnumAttrCase<"Constant", 2, "constant">, I32EnumAttrCase<"Variable", 3, "variable">,
   I32EnumAttrCase<"ReplicaVariable", 4, "replica_variable">, I32EnumAttrCase<"Input", 5, "input">,
   I32EnumAttrCase<"Scalar", 6, "scalar">, I32EnumAttrCase<"Rank", 7, "rank">]>;
 def Device_SpaceAttr : EnumAttr<Device_Dialect, Device_Space, "space">;
 
-def Device_Role : Device_Enum<"BindingKind", "what a value is bound to outside of a step", [
+def Device_Role : Device_Enum<"BindingKind", "what an argument or result of a step is bound to", [
   I32EnumAttrCase<"Variable", 0, "variable">, I32EnumAttrCase<"Batch", 1, "batch">,
   I32EnumAttrCase<"Scalar", 2, "scalar">, I32EnumAttrCase<"Metric", 3, "metric">,
   I32EnumAttrCase<"Sum", 4, "sum">, I32EnumAttrCase<"Count", 5, "count">, I32EnumAttrCase<"Result", 6, "result">,
@@ -44,9 +44,9 @@ def Device_Role : Device_Enum<"BindingKind", "what a value is bound to outside o
 
 def Device_Binding : AttrDef<Device_Dialect, "Binding"> {
   let mnemonic = "binding";
-  let summary = "ties an argument or a result of a step to a variable, a batch tensor, a scalar or an output";
+  let summary = "binds an argument or a result of a step to a variable, a batch tensor, a scalar or an output";
   let description = [{
-    `rank` is the number of the replica, which the executor supplies.
+    `rank` is the rank of the replica, which the executor supplies.
   }];
   let parameters = (ins EnumParameter<Device_Role>:$kind, StringRefParameter<"name on the outside">:$name);
   let assemblyFormat = "`<` $kind $name `>`";
@@ -54,9 +54,9 @@ def Device_Binding : AttrDef<Device_Dialect, "Binding"> {
 
 def Device_Shard : AttrDef<Device_Dialect, "Shard"> {
   let mnemonic = "shard";
-  let summary = "which rows of a variable these are";
+  let summary = "the rows of a variable that a shard holds";
   let description = [{
-    The name of the whole variable, the first row and the number of rows of the whole: `#device.shard<"w" row 3 of 13>`.
+    The name of the whole variable, the first row of the shard and the number of rows of the whole: `#device.shard<"w" row 3 of 13>`.
   }];
   let parameters = (ins StringRefParameter<"name of the whole variable">:$of, "int64_t":$first_row, "int64_t":$rows);
   let assemblyFormat = "`<` $of `row` $first_row `of` $rows `>`";
@@ -64,12 +64,12 @@ def Device_Shard : AttrDef<Device_Dialect, "Shard"> {
 
 def Device_Arguments : AttrDef<Device_Dialect, "Arguments"> {
   let mnemonic = "arguments";
-  let summary = "what a launch gives to a kernel whose body is not there any more";
+  let summary = "the arguments of a launch of a kernel that is native code";
   let description = [{
-    Sizes in bytes of the tensors that the kernel reads and of its results; of a tensor with dynamic dimensions, without these: of one
-    element times the static dimensions. `dynamic` has the number of dynamic dimensions of each read and result, or is empty if there are
-    none; their sizes are the first of the `registers`. `in_place` has for each result the read whose memory it may take over, or -1, or
-    is empty. `scratch` are the bytes of working memory of all tiles.
+    `reads` and `writes` are the sizes in bytes of the tensors that the kernel reads and of its results; dynamic dimensions count as 1.
+    `dynamic` has the number of dynamic dimensions of each read and result, or is empty if there are none; their sizes are the first of
+    the `registers`. `in_place` has for each result the index of the read in whose memory it may be computed, or -1; it may be empty.
+    `scratch` is the number of bytes of working memory of all tiles.
 
     `#device.arguments<reads [32, 32] writes [32] in_place [0] dynamic [] scratch 0 registers 0>`
   }];

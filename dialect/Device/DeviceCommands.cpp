@@ -1,7 +1,7 @@
-//===- DeviceCommands.cpp - What single commands must be like -------------===//
+//===- DeviceCommands.cpp - Verifiers of single commands ------------------===//
 //
-// Rules that can be seen at one command; what commands are to each other is in
-// DeviceProgram.cpp.
+// The rules that can be verified on one command alone; those that relate
+// commands of a program are in DeviceProgram.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@ using namespace lockstep;
 using namespace lockstep::device;
 using namespace mlir;
 
-/// Offsets are in bytes, and a multiple of the size of an element.
+/// Verifies an offset in bytes: a multiple of the size of an element.
 static LogicalResult verifyOffset(Operation *op, int64_t offset,
                                   RankedTensorType type) {
   if (!type.getElementType().isIntOrIndexOrFloat())
@@ -28,7 +28,7 @@ static LogicalResult verifyOffset(Operation *op, int64_t offset,
   return success();
 }
 
-/// Bytes of a file or a memory image.
+/// Verifies the bytes of a file or a memory image.
 static LogicalResult verifyBytes(Operation *op, StringRef name,
                                  ElementsAttr bytes) {
   if (!bytes.getElementType().isInteger(8))
@@ -37,7 +37,7 @@ static LogicalResult verifyBytes(Operation *op, StringRef name,
   return success();
 }
 
-/// The memory in which `buffer` lies.
+/// The memory space of `buffer`.
 static FailureOr<Space> getSpace(Operation *op, Value buffer) {
   if (auto slice = buffer.getDefiningOp<SliceOp>())
     return slice.getSpace();
@@ -45,7 +45,8 @@ static FailureOr<Space> getSpace(Operation *op, Value buffer) {
       "expected a buffer that is defined by a 'device.slice'");
 }
 
-/// Inputs, scalars and constants belong to others.
+/// Verifies that a buffer may be written: inputs, scalars, constants and the
+/// rank are read-only.
 static LogicalResult verifyWritten(Operation *op, Value buffer) {
   FailureOr<Space> space = getSpace(op, buffer);
   if (failed(space))
@@ -206,7 +207,8 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-/// What code takes of which nobody has the types any more.
+/// Verifies a launch of native code, for which only the sizes of the arguments
+/// are known, not their types.
 static LogicalResult verifySizes(LaunchOp launch, ArgumentsAttr arguments) {
   size_t position = 0;
   auto verify = [&](StringRef name, ValueRange buffers,

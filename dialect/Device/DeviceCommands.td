@@ -1,17 +1,17 @@
 //===- DeviceCommands.td - The commands of a program -------*- tablegen -*-===//
 //
-// What a process executes, on buffers and registers.
+// The commands that a process executes, on buffers and registers.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LOCKSTEP_DIALECT_DEVICE_DEVICECOMMANDS_TD
 #define LOCKSTEP_DIALECT_DEVICE_DEVICECOMMANDS_TD
 
-/// Commands stand in a program, or in a section of it.
+/// A command of a program, or of a `device.once` section of it.
 class Device_Command<string mnemonic, list<Trait> traits = []>
     : Device_Op<mnemonic, traits # [ParentOneOf<["ProgramOp", "OnceOp"]>]>;
 
-/// Commands that decide which one comes next, or meet other replicas: not for a section that one replica executes.
+/// Commands for control flow or communication: not allowed in a section that one replica executes.
 class Device_ProgramCommand<string mnemonic, list<Trait> traits = []>
     : Device_Op<mnemonic, traits # [HasParent<"ProgramOp">]>;
 
@@ -19,7 +19,7 @@ def Device_SliceOp : Device_ProgramCommand<"slice", [Pure]> {
   let summary = "a slice of a memory, by its offset in bytes";
   let description = [{
     `input` names the batch tensor that the slice holds. `size_registers` has for each dimension the register with its size,
-    or -1 where it is static; then `bound` is the most bytes that the slice can have.
+    or -1 where it is static; then `bound` is the maximum size of the slice in bytes.
 
     ```mlir
     %x = device.slice input[0] "x" : <tensor<32x64xf32>>
@@ -32,7 +32,7 @@ def Device_SliceOp : Device_ProgramCommand<"slice", [Pure]> {
   let assemblyFormat = "`` $space `[` $offset `]` ($input^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The most bytes that the slice can have.
+    /// The maximum size of the slice in bytes.
     int64_t getByteSize();
   }];
 }
@@ -53,8 +53,8 @@ def Device_LaunchOp : Device_Command<"launch", [AttrSizedOperandSegments, Declar
   let summary = "runs the tiles of a kernel";
   let description = [{
     `reads` are the kernel's tensors, `writes` its results, `scratch` its working memory; `registers` are passed as its
-    `index` arguments. All are given to the code in this order. A buffer may stand in reads and writes where the kernel
-    works in place.
+    `index` arguments. The code receives all of them in this order. A buffer may be both read and written if the kernel
+    computes in place.
 
     ```mlir
     device.launch @add reads(%a, %b : !device.buffer<tensor<8xf32>>, !device.buffer<tensor<8xf32>>)
@@ -73,7 +73,7 @@ def Device_LaunchOp : Device_Command<"launch", [AttrSizedOperandSegments, Declar
 def Device_StartOp : Device_ProgramCommand<"start", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "starts a collective on buffers";
   let description = [{
-    The buffers belong to the collective until the wait on its channel. With several buffers, they are one bucket.
+    The buffers belong to the collective until the wait on its channel. Several buffers are one bucket.
 
     ```mlir
     device.start all_reduce sum @all channel 0 (%dw : !device.buffer<tensor<64x10xf32>>)
@@ -102,7 +102,7 @@ def Device_WaitOp : Device_ProgramCommand<"wait"> {
 }
 
 def Device_BarrierOp : Device_ProgramCommand<"barrier", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "all ranks of a group arrive before any goes on";
+  let summary = "all ranks of a group arrive before any of them continues";
   let description = [{
     ```mlir
     device.barrier @all channel 1
@@ -115,7 +115,7 @@ def Device_BarrierOp : Device_ProgramCommand<"barrier", [DeclareOpInterfaceMetho
 def Device_OnceOp : Device_ProgramCommand<"once", [SingleBlock, NoTerminator]> {
   let summary = "commands that one replica of the process executes for all of them, when all have arrived";
   let description = [{
-    Holds launches and copies, which write to memory that the replicas share. Replicas go on when it is done.
+    Contains launches and copies, which write to memory that the replicas share. Replicas continue when the section has ended.
 
     ```mlir
     device.once channel 2 {
@@ -156,7 +156,7 @@ def Device_SetRegisterOp : Device_ProgramCommand<"set_register"> {
 def Device_AddRegisterOp : Device_ProgramCommand<"add_register"> {
   let summary = "adds one register to another";
   let description = [{
-    Register 0 becomes the sum of registers 0 and 1:
+    Adds register 1 to register 0:
 
     ```mlir
     device.add_register 0, 1
@@ -179,9 +179,9 @@ def Device_LoadRegisterOp : Device_ProgramCommand<"load_register"> {
 }
 
 def Device_NextOp : Device_ProgramCommand<"next"> {
-  let summary = "goes to the next batch: space `input` is its memory from here on";
+  let summary = "advances to the next batch: space `input` is its memory from here on";
   let description = [{
-    A run that asks for more batches than the host has given ends with an error.
+    A run that requests more batches than the host has supplied ends with an error.
 
     ```mlir
     device.next
@@ -191,7 +191,7 @@ def Device_NextOp : Device_ProgramCommand<"next"> {
 }
 
 def Device_JumpOp : Device_ProgramCommand<"jump", [Terminator]> {
-  let summary = "goes to another block";
+  let summary = "jumps to another block";
   let description = [{
     ```mlir
     device.jump ^bb1
@@ -202,7 +202,7 @@ def Device_JumpOp : Device_ProgramCommand<"jump", [Terminator]> {
 }
 
 def Device_BranchUnlessOp : Device_ProgramCommand<"branch_unless", [Terminator]> {
-  let summary = "goes to the first block if the condition is false, else to the second, which follows";
+  let summary = "branches to the first block if the condition is false, otherwise to the second, which is the next block";
   let description = [{
     ```mlir
     device.branch_unless %c ^bb2 else ^bb1 : <tensor<i1>>
@@ -215,7 +215,7 @@ def Device_BranchUnlessOp : Device_ProgramCommand<"branch_unless", [Terminator]>
 }
 
 def Device_BranchGreaterEqualOp : Device_ProgramCommand<"branch_ge", [Terminator]> {
-  let summary = "goes to the first block if one register is not less than the other, else to the second, which follows";
+  let summary = "branches to the first block if lhs >= rhs, otherwise to the second, which is the next block";
   let description = [{
     Leaves a loop when register 0 has reached register 1:
 

@@ -1,4 +1,4 @@
-//===- DeviceDialect.h - The device dialect -*- C++ -*-===//
+//===- DeviceDialect.h - The device dialect ---------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_DIALECT_DEVICE_DEVICEDIALECT_H
 #define LOCKSTEP_DIALECT_DEVICE_DEVICEDIALECT_H
@@ -33,20 +33,20 @@
 
 namespace lockstep::device {
 
-/// The role whose processes execute a function, or hold a variable, by its
-/// attribute `device.role`; null: the replicas.
+/// The role whose processes execute a function or store a variable, from the
+/// attribute `device.role`; null for the role of the replicas.
 constexpr llvm::StringLiteral kRole = "device.role";
 RoleOp getRole(mlir::Operation *op);
-/// The step that a function is a role's part of, by the name that the parts
-/// share.
+/// The attribute of a function that is the projection of a step onto a role:
+/// the name of the step, which its projections share.
 constexpr llvm::StringLiteral kStep = "device.step";
-/// How many channels the parts of a step share: exchanges between roles have
-/// the first numbers, in all parts alike.
+/// The number of channels that the projections of a step share: collectives
+/// between roles have the first numbers, the same in all projections.
 constexpr llvm::StringLiteral kSharedChannels = "device.shared_channels";
 int64_t getSharedChannels(mlir::Operation *step);
-/// Which rows of a variable another one is.
+/// The attribute of a variable that is a shard of another one: its rows.
 constexpr llvm::StringLiteral kShard = "device.shard";
-/// The role of all replicas, in modules with roles.
+/// The name of the role of all replicas, in modules with roles.
 constexpr llvm::StringLiteral kWorkerRole = "worker";
 
 } // namespace lockstep::device

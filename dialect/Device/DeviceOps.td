@@ -22,9 +22,9 @@ def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
   let summary = "a kernel: a pure function on tensors, compiled to native code";
   let description = [{
     Tensor arguments come first, then `index` arguments, which are passed in registers: first the sizes of all dynamic dimensions, of the
-    arguments and then of the results, in order, then others. `bounds` are the most that dynamic dimensions of results can be. `grid` is the number of tiles that may run
-    at the same time, `scratch` the bytes of working memory of one tile, both set by the stage that generates
-    code. `in_place` gives for each result the argument whose memory it may take over, or -1.
+    arguments and then of the results, in order, then others. `bounds` are upper bounds of the dynamic dimensions of results. `grid` is
+    the number of tiles that may run at the same time, `scratch` the bytes of working memory of one tile, both set by the stage that
+    generates code. `in_place` has for each result the argument in whose memory it may be computed, or -1.
 
     Code has the form `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`; buffers are the
     tensor arguments, then the results, then scratch.
@@ -46,13 +46,13 @@ def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    /// The argument whose memory the result may take over, or nullopt.
+    /// The argument in whose memory the result may be computed, or nullopt.
     std::optional<unsigned> getInPlaceArgument(unsigned result);
     /// Number of arguments that are tensors; they come before the scalars.
     unsigned getNumTensorArguments();
-    /// What a launch of the native code has to give.
+    /// The arguments of a launch of the native code.
     ArgumentsAttr getLaunchArguments();
-    /// Bounds of the dynamic dimensions of one result, in order.
+    /// Upper bounds of the dynamic dimensions of one result, in order.
     ::llvm::ArrayRef<int64_t> getResultBounds(unsigned result);
   }];
   let hasCustomAssemblyFormat = 1;
@@ -74,7 +74,7 @@ def Device_YieldOp : Device_Op<"yield", [Pure, Terminator, ReturnLike, HasParent
 def Device_InvokeOp : Device_Op<"invoke", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "calls a kernel on tensors";
   let description = [{
-    Types of operands and results are those of the kernel. The memory planner turns it into a `device.launch`.
+    Types of operands and results are those of the kernel. The memory planner converts it to a `device.launch`.
 
     ```mlir
     %2 = device.invoke @add(%0, %1) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
@@ -92,7 +92,7 @@ def Device_InvokeOp : Device_Op<"invoke", [Pure, DeclareOpInterfaceMethods<Symbo
 def Device_LoadBatchOp : Device_Op<"load_batch", [DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "the tensors of the next batch of the program's data";
   let description = [{
-    The tensors are each replica's own. They are there until the next one of these is executed.
+    Each replica loads its own tensors. They are valid until the next `device.load_batch` is executed.
 
     ```mlir
     %x, %y = device.load_batch ["x", "y"] : tensor<32x64xf32>, tensor<32xi32>
@@ -107,8 +107,8 @@ def Device_LoadBatchOp : Device_Op<"load_batch", [DeclareOpInterfaceMethods<Unif
 def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the native code of all kernels for one target";
   let description = [{
-    A shared object, as bytes. One of a module's binaries is picked when the artifact is loaded: of those for the kind of device that
-    executes it, which is `cpu` if `device` is not given.
+    A shared object, as bytes. When an artifact is loaded, one of its binaries for the kind of the executing device is selected.
+    `device` is that kind, `cpu` by default.
 
     ```mlir
     device.binary @x86_64_v3 target "x86-64-v3" {object = dense<...> : tensor<4096xi8>}
@@ -126,9 +126,9 @@ def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">
 def Device_EntryOp : Device_Op<"entry", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a kernel that is native code, by its symbol in the binaries";
   let description = [{
-    What a `device.kernel` becomes when its body is not needed any more. A launch runs `grid` tiles; `flops` and `bytes` are
-    estimates for one launch. `takes` is what every launch has to give; without it, the code has to take whatever it is given, and to
-    say so in its constant `<symbol>.arguments`.
+    Replaces a `device.kernel` when its body is not needed any more. A launch runs `grid` tiles; `flops` and `bytes` are
+    estimates for one launch. `takes` describes the arguments that every launch must have; without it, the code must accept any
+    arguments, and declare that in its constant `<symbol>.arguments`.
 
     ```mlir
     device.entry @step_0_matmul takes <reads [8192, 8192] writes [32768] in_place [-1] dynamic [] scratch 0 registers 0>
@@ -141,10 +141,10 @@ def Device_EntryOp : Device_Op<"entry", [Symbol, HasParent<"::mlir::ModuleOp">]>
 }
 
 def Device_RoleOp : Device_Op<"role", [Symbol, HasParent<"::mlir::ModuleOp">]> {
-  let summary = "a kind of process, and the ranks of such processes";
+  let summary = "a role of processes, and its ranks";
   let description = [{
-    Each role has programs and variables of its own. Replicas are the first ranks. A module without roles has one, `worker`, of all
-    replicas.
+    Each role has its own programs and variables. The replicas have the first ranks. A module without this operation has one role,
+    `worker`, of all replicas.
 
     ```mlir
     device.role @worker ranks 0 count 4
@@ -156,24 +156,24 @@ def Device_RoleOp : Device_Op<"role", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 }
 
 def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "where a variable lives";
+  let summary = "a variable and its place in memory";
   let description = [{
-    In space `variable` there is one copy a process, in `replica_variable` one a replica. `synchronization` and
-    `aggregation` are the numbers of the replica dialect's enums; without `initial` the value comes by name from a file. The name
-    there is `path`, if the symbol is not the name itself.
+    In space `variable` there is one copy per process, in `replica_variable` one per replica. `synchronization` and
+    `aggregation` are the numbers of the replica dialect's enums; without `initial` the value is read by name from a file. The name
+    there is `path`, or else the symbol.
 
     ```mlir
     device.variable @w variable[0] : tensor<64x10xf32> {synchronization = 0 : i32, aggregation = 0 : i32}
     ```
 
-    It lives in the processes of `role`, or of the replicas if there is none; `shard` says which rows of a variable it is, if it
-    is not whole.
+    It is stored in the processes of `role`, by default in those of the replicas. `shard` describes its rows if it is a shard of a
+    variable.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Device_SpaceAttr:$space, I64Attr:$offset, TypeAttrOf<AnyRankedTensor>:$type,
     I32Attr:$synchronization, I32Attr:$aggregation, OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned,
     OptionalAttr<StrAttr>:$path, OptionalAttr<FlatSymbolRefAttr>:$role, OptionalAttr<Device_Shard>:$shard);
   let extraClassDeclaration = [{
-    /// The name in files: the path, if the symbol is not the name itself.
+    /// The name in files: the path if there is one, otherwise the symbol.
     ::llvm::StringRef getStoredName() { return getPath().value_or(getSymName()); }
   }];
   let assemblyFormat = "$sym_name `` $space `[` $offset `]` `:` $type attr-dict";
@@ -181,9 +181,9 @@ def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::Module
 }
 
 def Device_ScalarOp : Device_Op<"scalar", [HasParent<"::mlir::ModuleOp">]> {
-  let summary = "a host scalar and where it is put before a step";
+  let summary = "a scalar from the host, and the place where it is stored before a step";
   let description = [{
-    The offset is in space `scalar`. Without a default value, the host must give one.
+    The offset is in space `scalar`. Without a default value, the host must supply the value.
 
     ```mlir
     device.scalar "lr"[0] : tensor<f32> {default_value = dense<1.0e-01> : tensor<f32>}
@@ -198,7 +198,7 @@ def Device_ScalarOp : Device_Op<"scalar", [HasParent<"::mlir::ModuleOp">]> {
 def Device_ConstantsOp : Device_Op<"constants", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "the bytes of all constants";
   let description = [{
-    What slices of space `constant` lie in.
+    The memory of space `constant`.
 
     ```mlir
     device.constants {bytes = dense<[0, 0, -128, 63]> : tensor<4xi8>}
@@ -210,9 +210,9 @@ def Device_ConstantsOp : Device_Op<"constants", [HasParent<"::mlir::ModuleOp">]>
 }
 
 def Device_RemarkOp : Device_Op<"remark", [HasParent<"::mlir::ModuleOp">]> {
-  let summary = "one explained decision of the compiler, kept for those who inspect the artifact";
+  let summary = "a decision of the compiler and its reason, stored for the inspection of the artifact";
   let description = [{
-    The stage that decided, the kind (`passed`, `missed`, `analysis` or `failed`), what was decided and why, and the program it
+    The stage that decided, the kind (`passed`, `missed`, `analysis` or `failed`), the decision with its reason, and the program it
     is about. The location is the line of the user's program.
 
     ```mlir
@@ -224,10 +224,10 @@ def Device_RemarkOp : Device_Op<"remark", [HasParent<"::mlir::ModuleOp">]> {
 }
 
 def Device_ConstantOutputOp : Device_Op<"constant_output", [HasParent<"::mlir::ModuleOp">]> {
-  let summary = "an output of a program that is no tensor";
+  let summary = "an output of a program that is not a tensor";
   let description = [{
-    It is known when the program is compiled: a string, a boolean, an `i64`, a finite `f64`, or an array or dictionary of such values. The
-    artifact holds it as JSON. `replica.run_steps` declares it.
+    A constant known at compile time: a string, a boolean, an `i64`, a finite `f64`, or an array or dictionary of such values. The
+    artifact stores it as JSON. It originates from `replica.run_steps`.
 
     ```mlir
     device.constant_output "labels" = ["cat", "dog"] of "main"
@@ -241,10 +241,10 @@ def Device_ConstantOutputOp : Device_Op<"constant_output", [HasParent<"::mlir::M
 def Device_ProgramOp : Device_Op<"program", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the commands of one device role";
   let description = [{
-    A list of commands; the targets of jumps are blocks. Where several roles take part in a step, each has a program of its own, and
-    `step` is the name that they share. Sizes of memories are in bytes: `replica` and `input` exist once a
-    replica, `shared` once a process. A channel is the name of one start, one barrier or one once section; each start has a
-    wait. Registers hold 64-bit integers, one set a replica.
+    A list of commands; the targets of jumps are blocks. If several roles take part in a step, each has its own program, and
+    `step` is the name that these programs share. Sizes of memories are in bytes: `replica` and `input` exist once per
+    replica, `shared` once per process. A channel identifies one start, one barrier or one once section; each start has a
+    wait. Registers hold 64-bit integers, one set per replica.
 
     ```mlir
     device.program @step role "worker" replica 81920 shared 40960 input 8448 registers 2 channels 4 {

@@ -1,9 +1,8 @@
-//===- DeviceProgram.cpp - What the commands of a program are to each other
-//-===//
+//===- DeviceProgram.cpp - Verifiers of whole programs --------------------===//
 //
 // The same rules are checked on the artifact whenever it is loaded
-// (runtime/artifact); here they tell a stage of the compiler at once that it
-// wrote something wrong.
+// (runtime/artifact); checked here, they detect an error of a compiler stage
+// right after it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,8 +73,8 @@ private:
         });
   }
 
-  /// The size of a memory that belongs to the program; nullopt for those that
-  /// belong to the artifact.
+  /// The size of a memory space of the program; nullopt for those of the
+  /// artifact.
   std::optional<int64_t> getSize(Space space) {
     switch (space) {
     case Space::Replica:
@@ -124,7 +123,8 @@ private:
     return success();
   }
 
-  /// A channel is the name of one start, one barrier or one once section.
+  /// Registers the operation that owns a channel: one start, one barrier or one
+  /// once section.
   LogicalResult addChannel(Operation *op, int64_t channel) {
     if (failed(verifyChannel(op, channel)))
       return failure();
