@@ -56,8 +56,8 @@ LogicalResult MergeCallOp::verify() {
   return success();
 }
 
-/// Checks a region that gets components of `operands`, behind `leading` other
-/// arguments.
+/// Verifies a region whose arguments are `leading` others, then the components
+/// of `operands`.
 static LogicalResult verifyComponents(Operation *op, Block &body,
                                       OperandRange operands, unsigned leading) {
   if (body.getNumArguments() != operands.size() + leading)
@@ -73,8 +73,8 @@ static LogicalResult verifyComponents(Operation *op, Block &body,
   return success();
 }
 
-/// Checks a region that yields the components of `results`, behind `leading`
-/// other values.
+/// Verifies a region that yields `leading` other values, then the components of
+/// `results`.
 static LogicalResult verifyYields(Operation *op, Block &body,
                                   ResultRange results, unsigned leading) {
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
@@ -245,7 +245,7 @@ LogicalResult RunStepsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 // Reductions and gathers
 //===----------------------------------------------------------------------===//
 
-/// Checks that an optional destination is a variable.
+/// Verifies that an optional destination is a variable.
 static LogicalResult verifyDestination(Operation *op,
                                        FlatSymbolRefAttr destination,
                                        SymbolTableCollection &symbolTable) {
@@ -256,9 +256,9 @@ static LogicalResult verifyDestination(Operation *op,
   return success();
 }
 
-/// Checks the reduction of `value`, element by element, to `result`. With one
-/// replica, and for values that are equal everywhere, the type may stay as it
-/// is (reference, sections 2.1 and 4).
+/// Verifies the types of an element-wise reduction of `value` to `result`. With
+/// one replica, and for values that are equal on all replicas, the result may
+/// keep the type (reference, sections 2.1 and 4).
 static LogicalResult verifyReduced(Operation *op, Reduction reduction,
                                    Type value, Type result) {
   TensorType component = getComponent(value), reduced = getComponent(result);
@@ -368,8 +368,8 @@ LogicalResult GatherOp::verify() {
     return emitOpError(
                "expected a tensor, per-replica or mirrored value, found ")
            << getValue().getType() << " [E_ARG_TYPE]";
-  // Whether there must be an axis at all depends on the strategy, and is seen
-  // to by a pass.
+  // Whether the value must have the axis depends on the strategy: a pass checks
+  // it.
   auto from = dyn_cast<RankedTensorType>(component);
   auto to = dyn_cast<RankedTensorType>(getResult().getType());
   if (!from || component == getResult().getType())

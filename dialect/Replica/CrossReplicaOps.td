@@ -1,6 +1,6 @@
-//===- CrossReplicaOps.td - Programs, and what they do -----*- tablegen -*-===//
+//===- CrossReplicaOps.td - Programs and their operations --*- tablegen -*-===//
 //
-// Operations of cross-replica context: one computation sees the values of all replicas.
+// Operations of cross-replica context: one computation on the values of all replicas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,9 @@ def Replica_ProgramOp : Replica_Op<"program", [FunctionOpInterface, IsolatedFrom
     HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
   let summary = "a function that runs once for all replicas";
   let description = [{
-    An argument is `!replica.per_replica<T>` with `replica.batch` (each replica's part of the data), one
-    `!replica.iterator<...>` with `replica.batches`, or plain with `replica.scalar` (one value for all, of any shape). Results are per replica, mirrored or plain.
+    An argument is `!replica.per_replica<T>` with `replica.batch` (each replica's shard of the data), a tensor with `replica.scalar`
+    (one value for all replicas, of any shape), or a `!replica.iterator<...>` with `replica.batches`, of which there is at most one.
+    Results are per replica, mirrored or plain.
 
     ```mlir
     replica.program @main(%x: !replica.per_replica<tensor<32x64xf32>> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "loss"}) {
@@ -41,9 +42,9 @@ def Replica_RunOp : Replica_Op<"run", [InCrossReplicaContext, IsolatedFromAbove,
     DeclareOpInterfaceMethods<OpensContextInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "every replica executes a step or a region";
   let description = [{
-    Either `callee` names a step, or the region is one; `inline-runs` makes regions of calls. Each replica gets its component of a
-    per-replica operand and all of a plain or mirrored one. What the replicas give is `!replica.per_replica<T>`; a plain or mirrored
-    result says that it is equal on all of them, which is proven.
+    Either `callee` names the step, or the region is the step; `inline-runs` converts calls to regions. Each replica receives its
+    component of a per-replica operand, and the value of a plain or mirrored operand. Results are `!replica.per_replica<T>`; a plain or
+    mirrored result must be equal on all replicas, which the compiler proves.
 
     ```mlir
     %y = replica.run (%x, %k : !replica.per_replica<tensor<4xf32>>, tensor<4xf32>) -> !replica.per_replica<tensor<4xf32>> {
@@ -64,7 +65,7 @@ def Replica_NextOp : Replica_CommunicationOp<"next", [InCrossReplicaContext, Dec
     DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "the next batch of an iterator";
   let description = [{
-    Every replica gets its part. A run that asks for more batches than there are ends with `E_OUT_OF_RANGE`.
+    Every replica receives its shard. A run that requests more batches than there are ends with `E_OUT_OF_RANGE`.
 
     ```mlir
     %x, %y = replica.next %it : !replica.iterator<tensor<?x64xf32>, tensor<?xi32>>
@@ -76,7 +77,7 @@ def Replica_NextOp : Replica_CommunicationOp<"next", [InCrossReplicaContext, Dec
 }
 
 def Replica_NumBatchesOp : Replica_Op<"num_batches", [Pure, InCrossReplicaContext]> {
-  let summary = "how many batches an iterator had when the program started";
+  let summary = "the number of batches of an iterator when the program started";
   let description = [{
     Equal for all replicas.
 
@@ -90,11 +91,12 @@ def Replica_NumBatchesOp : Replica_Op<"num_batches", [Pure, InCrossReplicaContex
 }
 
 def Replica_RunStepsOp : Replica_Op<"run_steps", [InCrossReplicaContext, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "runs a step on one batch after the other";
+  let summary = "runs a step for a number of batches";
   let description = [{
-    The step gets the tensors of a batch, then the parameters. Results are those of the last step, each reduced over the replicas as
-    `reductions` say, or each replica's own (`none`). Outputs that are no tensors are the same in all steps: strings, booleans, `i64`,
-    finite `f64`, and arrays and dictionaries of them, which the artifact holds as they are. `inline-runs` makes a loop of it.
+    The arguments of the step are the tensors of a batch, then the parameters. Results are those of the last iteration, each reduced over
+    the replicas according to `reductions`, or per replica (`none`). Outputs that are not tensors are the same in all iterations:
+    strings, booleans, `i64`, finite `f64`, and arrays and dictionaries of them, which the artifact stores unchanged. `inline-runs`
+    converts the operation to a loop.
 
     ```mlir
     %loss, %each = replica.run_steps 100 @train(%it : !replica.iterator<tensor<8xf32>>)
@@ -110,9 +112,9 @@ def Replica_RunStepsOp : Replica_Op<"run_steps", [InCrossReplicaContext, Declare
 def Replica_ReduceOp : Replica_CommunicationOp<"reduce", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "combines the values of all replicas into one plain value";
   let description = [{
-    Without `axes`, element by element. With them, the elements of each replica along the axes are combined too: a mean is the sum
-    of all elements divided by how many there are on all replicas together, so that batches of different sizes weigh right; a plain
-    value counts once a replica. A mean of integers is f64.
+    Without `axes`, the reduction is element-wise. With them, the elements of each replica along the axes are reduced too: a mean is the
+    sum of all elements divided by their number on all replicas, so that batches of different sizes have the correct weight; a plain
+    value counts once per replica. A mean of integers is f64.
 
     ```mlir
     %loss = replica.reduce mean %losses axes [0] : !replica.per_replica<tensor<?xf32>> -> tensor<f32>
@@ -144,9 +146,9 @@ def Replica_ReduceSlicesOp : Replica_CommunicationOp<"reduce_slices", [InCrossRe
 
 def Replica_BatchReduceToOp : Replica_CommunicationOp<"batch_reduce_to", [InCrossReplicaContext,
     DeclareOpInterfaceMethods<UniformityOpInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "combines several values of all replicas, each where a variable lives";
+  let summary = "reduces several values of all replicas, each to the devices of a variable";
   let description = [{
-    As one `replica.reduce_to` for each value, except that they are one call: they may be exchanged together.
+    As one `replica.reduce_to` for each value, except that the values may be communicated together.
 
     ```mlir
     %a, %b = replica.batch_reduce_to mean %x, %z to [@v, @w]
@@ -162,9 +164,9 @@ def Replica_BatchReduceToOp : Replica_CommunicationOp<"batch_reduce_to", [InCros
 def Replica_ValuesFromFunctionOp : Replica_Op<"values_from_function", [InCrossReplicaContext, IsolatedFromAbove,
     SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>,
     DeclareOpInterfaceMethods<UniformityOpInterface>]> {
-  let summary = "a value for each replica, computed from its number";
+  let summary = "a value for each replica, computed from its id";
   let description = [{
-    The region is executed for each replica, and gets the replica's number.
+    The region is executed for each replica, with the replica's id as argument.
 
     ```mlir
     %p = replica.values_from_function -> !replica.per_replica<tensor<i32>> {
@@ -181,9 +183,9 @@ def Replica_ValuesFromFunctionOp : Replica_Op<"values_from_function", [InCrossRe
 
 def Replica_UpdateNonSlotOp : Replica_Op<"update_non_slot", [InCrossReplicaContext, IsolatedFromAbove,
     SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
-  let summary = "computes where variables live that belong to no other variable";
+  let summary = "computes on the devices of variables that do not belong to another variable";
   let description = [{
-    The region gets the operands' components, which are equal on all replicas, and gives mirrored or plain results.
+    The arguments of the region are the operands' components, which are equal on all replicas. Results are mirrored or plain.
 
     ```mlir
     %r = replica.update_non_slot (%k : tensor<f32>) -> !replica.mirrored<tensor<f32>> {
@@ -202,11 +204,11 @@ def Replica_UpdateNonSlotOp : Replica_Op<"update_non_slot", [InCrossReplicaConte
 
 def Replica_ReduceToOp : Replica_CommunicationOp<"reduce_to", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "combines the values of all replicas where a variable lives";
+  let summary = "reduces the values of all replicas to the devices of a variable";
   let description = [{
-    Without a destination the result goes to all replicas. A plain result says that the destination is one device.
-    The mean of a mirrored or plain value is that value. The sum of one is refused: it would be added N times
-    (`E_NON_DISTRIBUTED_SUM`); with one replica it is the value.
+    Without a destination all replicas receive the result. A plain result means that the destination is one device.
+    The mean of a mirrored or plain value is that value. Its sum is an error, since the value would be added N times
+    (`E_NON_DISTRIBUTED_SUM`); with one replica the sum is the value.
 
     ```mlir
     %s = replica.reduce_to sum %pg, @w : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
@@ -220,9 +222,9 @@ def Replica_ReduceToOp : Replica_CommunicationOp<"reduce_to", [InCrossReplicaCon
 
 def Replica_BroadcastToOp : Replica_Op<"broadcast_to", [Pure, InCrossReplicaContext,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "gives a plain value to all replicas";
+  let summary = "broadcasts a plain value to all replicas";
   let description = [{
-    A plain result says that the destination is one device.
+    A plain result means that the destination is one device.
 
     ```mlir
     %m = replica.broadcast_to %v, @w : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
@@ -238,7 +240,7 @@ def Replica_GatherOp : Replica_CommunicationOp<"gather", [InCrossReplicaContext,
   let summary = "concatenates the values of all replicas along an axis";
   let description = [{
     The result is one plain value, in the order of the replicas. Sizes along `axis` may differ between them. A plain or mirrored
-    value is given back as it is.
+    value is returned unchanged.
 
     ```mlir
     %all = replica.gather %p axis 0 : !replica.per_replica<tensor<?x3xf32>> -> tensor<?x3xf32>
@@ -269,11 +271,11 @@ def Replica_UpdateOp : Replica_Op<"update", [InCrossReplicaContext, IsolatedFrom
     MemoryEffects<[MemRead<Replica_VariableResource>, MemWrite<Replica_VariableResource>]>,
     SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "computes a new value of a variable where it lives";
+  let summary = "computes a new value of a variable on its devices";
   let description = [{
-    The region gets the current value and the operands' components; the first value that it yields becomes the variable's,
-    the others are results: mirrored or plain, per replica for an on_read variable, each of whose copies is updated.
-    Per-replica operands that may differ are refused for a variable whose copies are equal (`E_PER_REPLICA_IN_UPDATE`).
+    The arguments of the region are the current value and the operands' components; the first value that it yields is the variable's new
+    value, the others are results: mirrored or plain, or per replica for an on_read variable, each of whose copies is updated.
+    Per-replica operands that may differ are an error for a variable whose copies are equal (`E_PER_REPLICA_IN_UPDATE`).
 
     ```mlir
     replica.update @w (%s : !replica.mirrored<tensor<4xf32>>) {

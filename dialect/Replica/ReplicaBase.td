@@ -1,4 +1,4 @@
-//===- ReplicaBase.td - The replica dialect, its types and attributes -*- tablegen -*-===//
+//===- ReplicaBase.td - The replica dialect and types ------*- tablegen -*-===//
 
 #ifndef LOCKSTEP_DIALECT_REPLICA_REPLICABASE_TD
 #define LOCKSTEP_DIALECT_REPLICA_REPLICABASE_TD
@@ -11,17 +11,17 @@ include "mlir/IR/OpBase.td"
 def Replica_Dialect : Dialect {
   let name = "replica";
   let cppNamespace = "::lockstep::replica";
-  let summary = "Training steps as the user wrote them: replicas, variables, two contexts";
+  let summary = "Training steps at the level of the user's program: replicas, variables, two contexts";
   let description = [{
-    A module of this dialect holds one strategy, variables, steps and programs. A step is executed once a
+    A module of this dialect contains one strategy, variables, steps and programs. A step is executed once per
     replica (replica context); `replica.merge_call` opens cross-replica context inside it. A program is executed
-    once for all replicas (cross-replica context); `replica.run` opens replica context inside it. Compute
+    once for all replicas (cross-replica context); `replica.run` opens replica context inside it. Computation
     is upstream `linalg`, `tensor`, `arith`, `math` and `scf` on tensors.
 
-    Discardable attributes on the arguments and results of a step or program bind them to the outside:
-    `replica.batch = "x"` (a batch tensor, one shard a replica; `replica.bounds = array<i64: 8>` bounds its dynamic
+    Discardable attributes bind the arguments and results of a step or program to data of the host:
+    `replica.batch = "x"` (a batch tensor, one shard per replica; `replica.bounds = array<i64: 8>` bounds its dynamic
     dimensions, in order), `replica.batches = ["x", "y"]` (the tensors of an iterator of a program), `replica.scalar = "lr"` (a host
-    value, equal on all replicas; `replica.default` gives its value when the host does not),
+    value, equal on all replicas; `replica.default` is its value if the host supplies none),
     `replica.metric = "loss"`, `replica.sum` and `replica.count` (results that the host reads).
   }];
   let useDefaultTypePrinterParser = 1;
@@ -37,20 +37,20 @@ class Replica_Type<string name, string typeMnemonic> : TypeDef<Replica_Dialect, 
 }
 
 def Replica_PerReplica : Replica_Type<"PerReplica", "per_replica"> {
-  let summary = "one value of the component type a replica";
+  let summary = "one value of the component type per replica";
   let description = [{
-    The values of all replicas, as cross-replica context sees them. There is no arithmetic on them:
-    `replica.reduce`, `replica.gather` and `replica.local_results` lead to plain tensors, `replica.run` computes on
-    them replica by replica. A component without a rank says that the ranks differ between replicas.
+    The values of all replicas in cross-replica context. There is no arithmetic on them:
+    `replica.reduce`, `replica.gather` and `replica.local_results` convert them to plain tensors, `replica.run` computes on
+    the component of each replica. An unranked component type means that the tensors' ranks differ between replicas.
   }];
   let parameters = (ins "::mlir::TensorType":$component);
   let assemblyFormat = "`<` $component `>`";
 }
 
 def Replica_Mirrored : Replica_Type<"Mirrored", "mirrored"> {
-  let summary = "equal values of the component type, one a replica";
+  let summary = "equal values of the component type, one per replica";
   let description = [{
-    What a reduction or a broadcast leaves: every replica has the same value. An update of a mirrored variable takes such values.
+    The result of a reduction or a broadcast: every replica has the same value. Operands of an update of a mirrored variable have this type.
   }];
   let parameters = (ins "::mlir::RankedTensorType":$component);
   let assemblyFormat = "`<` $component `>`";
@@ -59,8 +59,8 @@ def Replica_Mirrored : Replica_Type<"Mirrored", "mirrored"> {
 def Replica_Iterator : Replica_Type<"Iterator", "iterator"> {
   let summary = "the batches of a program, one after the other";
   let description = [{
-    Each batch has the tensors of the element types, one of each a replica. What batches there are is agreed before the program
-    starts, so that no replica runs out of data before the others: one that has none left gets tensors without rows.
+    Each batch has one tensor of each element type per replica. The number of batches is agreed before the program
+    starts, so that no replica ends before the others: a replica without data left receives tensors without rows.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::Type">:$elements);
   let assemblyFormat = "`<` $elements `>`";
@@ -78,18 +78,18 @@ def Replica_Kind : Replica_Enum<"Kind", "kind of a strategy", [
   I32EnumAttrCase<"ParameterServerSync", 6, "parameter_server_sync">]>;
 def Replica_KindAttr : EnumAttr<Replica_Dialect, Replica_Kind, "kind"> { let assemblyFormat = "`<` $value `>`"; }
 
-def Replica_PartitionRule : Replica_Enum<"PartitionRule", "what decides into how many shards a variable is split", [
+def Replica_PartitionRule : Replica_Enum<"PartitionRule", "rule for the number of shards of a variable", [
   I32EnumAttrCase<"Fixed", 0, "fixed">, I32EnumAttrCase<"MinSize", 1, "min_size">, I32EnumAttrCase<"MaxSize", 2, "max_size">]>;
 
 def Replica_Partitioner : AttrDef<Replica_Dialect, "Partitioner"> {
   let mnemonic = "partitioner";
-  let summary = "into how many shards variables are split along their first axis";
+  let summary = "the number of shards into which variables are split along their first axis";
   let description = [{
     | rule | shards |
     |---|---|
     | `fixed N` | N |
-    | `min_size bytes B shards M` | as many of `B` bytes as begin in the variable, at most `M`; by itself `B` is 256 KiB and `M` 1 |
-    | `max_size bytes B shards M` | of as many whole rows as `B` bytes hold; at most `M` if that is said, which are then larger |
+    | `min_size bytes B shards M` | the size of the variable divided by `B`, rounded up, at most `M`; by default `B` is 256 KiB and `M` 1 |
+    | `max_size bytes B shards M` | shards of as many whole rows as fit in `B` bytes; at most `M` if that is set, which are then larger |
 
     Never more than there are rows. The first shards have one row more where the rows do not divide. Numbers are positive (E_OPTION_VALUE).
 
@@ -103,7 +103,7 @@ def Replica_Partitioner : AttrDef<Replica_Dialect, "Partitioner"> {
   let genVerifyDecl = 1;
 }
 
-def Replica_Reduction : Replica_Enum<"Reduction", "how values of several replicas become one", [
+def Replica_Reduction : Replica_Enum<"Reduction", "how the values of several replicas are reduced to one", [
   I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Product", 2, "product">,
   I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Max", 4, "max">]>;
 def Replica_ReductionAttr : EnumAttr<Replica_Dialect, Replica_Reduction, "reduction">;
@@ -122,7 +122,7 @@ def Replica_AggregationAttr : EnumAttr<Replica_Dialect, Replica_Aggregation, "ag
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Replica_Scatter : Replica_Enum<"Scatter", "what becomes of a row of a variable and a row of slices", [
+def Replica_Scatter : Replica_Enum<"Scatter", "how a row of a variable and a row of slices are combined", [
   I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Sub", 1, "sub">, I32EnumAttrCase<"Mul", 2, "mul">,
   I32EnumAttrCase<"Div", 3, "div">, I32EnumAttrCase<"Min", 4, "min">, I32EnumAttrCase<"Max", 5, "max">,
   I32EnumAttrCase<"Update", 6, "update">]>;

@@ -39,7 +39,7 @@ ReplicaDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-/// Names on the outside are strings, and not empty.
+/// Verifies a name that the host uses: a non-empty string.
 static LogicalResult verifyName(Operation *op, NamedAttribute attribute) {
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())

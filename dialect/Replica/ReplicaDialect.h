@@ -1,4 +1,4 @@
-//===- ReplicaDialect.h - The replica dialect -*- C++ -*-===//
+//===- ReplicaDialect.h - The replica dialect -------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_DIALECT_REPLICA_REPLICADIALECT_H
 #define LOCKSTEP_DIALECT_REPLICA_REPLICADIALECT_H
@@ -49,27 +49,27 @@ namespace lockstep::replica {
 
 /// The reductions of `tf.distribute`.
 constexpr Reduction kSumOrMean[] = {Reduction::Sum, Reduction::Mean};
-/// What replicas can reduce their values with.
+/// All reductions that replica context supports.
 constexpr Reduction kReductions[] = {Reduction::Sum, Reduction::Mean,
                                      Reduction::Product, Reduction::Min,
                                      Reduction::Max};
 
-/// The number of replicas that `module` is compiled for; emits an error if its
-/// strategy does not say it.
+/// The number of replicas that `module` is compiled for; emits an error if it
+/// is not set in its strategy.
 llvm::FailureOr<int64_t> getReplicaCount(mlir::ModuleOp module);
 
-/// Marks reads, assignments and scatters that stood in cross-replica context
-/// before `splice-contexts`: what is read is the combination of all copies,
-/// what is assigned goes to all of them.
+/// Marks reads, assignments and scatters that were in cross-replica context
+/// before `splice-contexts`: a read combines all copies, and an assignment
+/// writes all of them.
 constexpr llvm::StringLiteral kCrossReplica = "replica.cross_replica";
 /// Marks assignments of each replica's own copy, without aggregation.
 constexpr llvm::StringLiteral kOwnCopy = "replica.own_copy";
 
-/// Marks the rows of a value that are assigned to a shard of a variable.
+/// Marks the slice of a value's rows that is assigned to a shard of a variable.
 constexpr llvm::StringLiteral kShardOfValue = "replica.shard_of_value";
 
-/// What one replica has of a value of type `type`: the component of a wrapped
-/// type, the tensor itself; null for other types.
+/// The type of one replica's component of a value of type `type`: the component
+/// of a per-replica or mirrored type, a tensor type itself, null for others.
 mlir::TensorType getComponent(mlir::Type type);
 
 /// The type of the reduction of values of type `type`: a mean of integers is

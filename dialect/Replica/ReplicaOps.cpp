@@ -15,7 +15,7 @@ using namespace lockstep;
 using namespace lockstep::replica;
 using namespace mlir;
 
-/// A reduction by its name, one of `allowed`.
+/// Parses the name of a reduction, one of `allowed`.
 static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction,
                                   ArrayRef<Reduction> allowed) {
   SMLoc loc = parser.getCurrentLocation();
@@ -56,7 +56,7 @@ static void printAnyReduction(OpAsmPrinter &printer, Operation *op,
   printReduction(printer, op, reduction);
 }
 
-/// The way of scattering by its name.
+/// Parses the name of a scatter kind.
 static ParseResult parseScatter(OpAsmParser &parser, ScatterAttr &kind) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef name;
@@ -82,8 +82,8 @@ TensorType lockstep::replica::getReducedType(Reduction reduction,
   return type;
 }
 
-/// Types of results stand behind an arrow where they are not what the reduction
-/// usually gives.
+/// Result types follow an arrow only if they are not the inferred types of the
+/// reduction.
 static ParseResult parseReducedTypes(OpAsmParser &parser,
                                      ReductionAttr reduction,
                                      ArrayRef<Type> operands,
@@ -140,11 +140,11 @@ LogicalResult StrategyOp::verify() {
   return success();
 }
 
-/// More bytes than this, no process can address.
+/// The maximum number of bytes that a process can address.
 static constexpr int64_t kMaxTensorBytes = int64_t(1) << 47;
 
-/// Whether all elements of `type` together, as far as its sizes are static, fit
-/// into what can be addressed.
+/// Whether a tensor of type `type` is addressable, with dynamic sizes counted
+/// as 1.
 static bool isAddressable(RankedTensorType type) {
   Type element = type.getElementType();
   int64_t bytes = element.isIntOrFloat() ? getElementBytes(element) : 1;
@@ -157,7 +157,7 @@ static bool isAddressable(RankedTensorType type) {
   return true;
 }
 
-/// Values of up to this many bytes may stand in the module itself.
+/// Values of up to this many bytes may be stored in the module itself.
 static constexpr int64_t kMaxInlineBytes = 4096;
 
 LogicalResult VariableOp::verify() {
@@ -229,8 +229,8 @@ void StepOp::print(OpAsmPrinter &printer) {
 
 Context StepOp::getOpenedContext() { return Context::Replica; }
 
-/// Results are found by their kind and name: the artifact cannot tell two of
-/// one name apart.
+/// Verifies that names are unique: the artifact identifies batches and results
+/// by kind and name.
 static LogicalResult verifyNames(StepOp step) {
   auto check = [&](StringRef what, unsigned count,
                    llvm::function_ref<DictionaryAttr(unsigned)> attributesOf)
@@ -264,8 +264,8 @@ static LogicalResult verifyNames(StepOp step) {
   return success();
 }
 
-/// What a step exchanges with its environment under `roles` is ranked tensors
-/// that can be addressed.
+/// Verifies an argument or result that is bound by one of the attributes
+/// `roles`: it is a ranked tensor that can be addressed.
 static LogicalResult verifyBoundType(StepOp step, const Twine &what, Type type,
                                      DictionaryAttr attributes,
                                      ArrayRef<StringRef> roles) {
@@ -345,8 +345,8 @@ lockstep::replica::lookupVariable(Operation *op,
       op, op->getAttrOfType<FlatSymbolRefAttr>("variable"));
 }
 
-/// Checks that `op` names a variable, and that `valueType` is the type of one
-/// replica's value of it.
+/// Verifies that `op` names a variable, and that the component of `valueType`
+/// is the variable's type.
 static LogicalResult verifyVariableUse(Operation *op, Type valueType,
                                        SymbolTableCollection &symbolTable) {
   VariableOp variable = lookupVariable(op, symbolTable);
@@ -419,8 +419,8 @@ LogicalResult AllReduceOp::inferReturnTypes(
 
 bool AllReduceOp::isCompatibleReturnTypes(TypeRange inferred,
                                           TypeRange actual) {
-  // Whether a mean of integers may keep its type depends on the strategy, and
-  // is seen to by a pass.
+  // Whether a mean of integers may keep its type depends on the strategy: a
+  // pass checks it.
   return inferred.size() == actual.size() &&
          llvm::all_of(llvm::zip_equal(inferred, actual), [](auto pair) {
            auto [usual, type] = pair;
@@ -453,8 +453,8 @@ LogicalResult AllGatherOp::verify() {
     return emitOpError("expected one result for each of ")
            << getNumOperands() << " operands, found " << getNumResults();
   for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults())) {
-    // Whether there must be an axis at all depends on the strategy, and is seen
-    // to by a pass.
+    // Whether the value must have the axis depends on the strategy: a pass
+    // checks it.
     auto from = dyn_cast<RankedTensorType>(operand.getType());
     auto to = dyn_cast<RankedTensorType>(result.getType());
     if (!from || operand.getType() == result.getType())

@@ -14,8 +14,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Replica_Op<string mnemonic, list<Trait> traits = []> : Op<Replica_Dialect, mnemonic, traits>;
 
-/// The communication between replicas, as a resource with memory effects: operations that touch
-/// it are neither merged, dropped nor moved by upstream passes.
+/// The communication between replicas, as a resource with memory effects: operations with effects
+/// on it are neither merged, erased nor moved by upstream passes.
 def Replica_CommunicationResource : Resource<"::lockstep::replica::CommunicationResource">;
 /// The contents of all variables.
 def Replica_VariableResource : Resource<"::lockstep::replica::VariableResource">;
@@ -28,15 +28,15 @@ class Replica_CommunicationOp<string mnemonic, list<Trait> traits = []> : Replic
 //===----------------------------------------------------------------------===//
 
 def Replica_StrategyOp : Replica_Op<"strategy", [Symbol, HasParent<"::mlir::ModuleOp">]> {
-  let summary = "the strategy by which the steps of a module are distributed";
+  let summary = "the distribution strategy of a module";
   let description = [{
-    At most one a module. Without it, or without `replicas`, the count comes from the compiler's
-    `--replicas`; it is static from there on.
+    At most one per module. Without it, or without `replicas`, the count is that of the compiler's option
+    `--replicas`; it is static from then on.
 
-    The strategies whose variables live on parameter servers say how many `servers` there are (or the compiler's `--servers` does), and
-    may say by which `partitioner` variables are split into shards. Variables, and shards as variables, take the servers one after the
-    other, in the order of the module. With `parameter_server` each worker has one replica and works on its own; with
-    `parameter_server_sync` all of them take a step together.
+    The strategies with parameter servers have the number of `servers` (or the compiler's option `--servers` sets it), and optionally a
+    `partitioner` that splits variables into shards. Variables and shards are assigned to the servers round-robin, in the order of the
+    module. With `parameter_server` each worker has one replica and executes steps independently; with `parameter_server_sync` all
+    workers execute each step together.
 
     ```mlir
     replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4 : i64}
@@ -52,29 +52,29 @@ def Replica_StrategyOp : Replica_Op<"strategy", [Symbol, HasParent<"::mlir::Modu
 
 def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "a variable: state that lives from step to step";
+  let summary = "a variable: state that persists between steps";
   let description = [{
-    The name is the path of the value in the user's state, by which files know it. Where another symbol of the module has that name,
-    the variable has a name of its own and the `path` beside it. Values above 4 KiB are not given
-    `initial`ly but come by name from a safetensors file.
+    The name is the path of the value in the user's state, which is also its name in files. If another symbol of the module has that
+    name, the variable has a different one and the attribute `path`. Values above 4 KiB are not stored in `initial`
+    but are read by name from a safetensors file.
 
     | synchronization | copies |
     |---|---|
     | `on_write` (default), `auto` | are equal: written together |
-    | `on_read` | are each replica's own; reading them in cross-replica context combines them |
-    | `none` | refused, except by strategies that keep one copy (`E_SYNC_NONE`) |
+    | `on_read` | may differ between replicas; reading them in cross-replica context combines them |
+    | `none` | error, except for strategies that keep one copy (`E_SYNC_NONE`) |
 
     | aggregation | what an assignment in replica context does |
     |---|---|
     | `uniform` (default) | every replica assigns the same value, which the compiler proves |
-    | `sum`, `mean` | assigns what the replicas' values are together |
+    | `sum`, `mean` | assigns the reduction of the replicas' values |
     | `only_first_replica` | assigns the value of replica 0 |
-    | `none` | is refused: nothing says what the copies should become (`E_AGG_NONE`) |
+    | `none` | error: the new value of the copies is undefined (`E_AGG_NONE`) |
 
-    What a strategy that keeps one copy of a variable makes of these rules is in `Strategy.h`.
+    `Strategy.h` describes how these rules apply to strategies that keep one copy of a variable.
 
-    A variable that is to be `colocate_with` another lives on that one's server and is never split; the other one stands before it.
-    Where variables do not live on servers this has no effect.
+    A variable with `colocate_with` is stored on the server of the named variable and is never split; the named variable must precede it.
+    Without parameter servers this has no effect.
 
     ```mlir
     replica.variable @w : tensor<64x10xf32> {aggregation = #replica.aggregation<mean>}
@@ -88,9 +88,9 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
     OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned, OptionalAttr<StrAttr>:$path, OptionalAttr<FlatSymbolRefAttr>:$colocate_with);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let extraClassDeclaration = [{
-    /// The name in files: the path, if the symbol is not the name itself.
+    /// The name in files: the path if there is one, otherwise the symbol.
     ::llvm::StringRef getStoredName() { return getPath().value_or(getSymName()); }
-    /// True if each replica has a copy of its own, which may differ from the others.
+    /// True if each replica has its own copy, which may differ from the others.
     bool isOnRead() { return getSynchronization() == Synchronization::OnRead; }
   }];
   let hasVerifier = 1;
@@ -98,9 +98,9 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
 
 def Replica_StepOp : Replica_Op<"step", [FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope,
     HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
-  let summary = "a function that runs once a replica";
+  let summary = "a function that runs once per replica";
   let description = [{
-    Arguments are per replica unless they carry `replica.scalar`. A step that a program calls by `replica.run` gets them from there.
+    Arguments are per replica unless they have `replica.scalar`. The arguments of a step that a program calls are those of the call.
 
     ```mlir
     replica.step @train(%x: tensor<32x64xf32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "loss"}) {
@@ -146,9 +146,9 @@ def Replica_ReadOp : Replica_Op<"read", [InAnyContext, DeclareOpInterfaceMethods
     DeclareOpInterfaceMethods<UniformityOpInterface>, MemoryEffects<[MemRead<Replica_VariableResource>]>]> {
   let summary = "the value of a variable";
   let description = [{
-    In replica context the replica's own copy; in cross-replica context the mirrored value, or of an on_read variable the combination
-    of all copies that its aggregation says. With `aggregated` replicas read that combination too, all of them together: the read is
-    a collective.
+    In replica context the replica's own copy; in cross-replica context the mirrored value, or for an on_read variable the combination
+    of all copies according to its aggregation. With `aggregated`, replicas read that combination too: the read is then a collective
+    of all replicas.
 
     ```mlir
     %w = replica.read @w : tensor<64x10xf32>
@@ -161,7 +161,7 @@ def Replica_ReadOp : Replica_Op<"read", [InAnyContext, DeclareOpInterfaceMethods
     build($_builder, $_state, type, variable, /*aggregated=*/false);
   }]>];
   let extraClassDeclaration = [{
-    /// What is read are all copies of `variable`, an on_read variable, combined as its aggregation says.
+    /// True if this reads the combination of all copies of `variable`, an on_read variable.
     bool combinesCopies(::lockstep::replica::VariableOp variable);
   }];
   let assemblyFormat = "$variable attr-dict `:` type($result)";
@@ -175,10 +175,10 @@ class Replica_AssignOpBase<string mnemonic> : Replica_Op<mnemonic, [InAnyContext
 }
 
 def Replica_AssignOp : Replica_AssignOpBase<"assign"> {
-  let summary = "gives a variable a new value";
+  let summary = "assigns a new value to a variable";
   let description = [{
-    In replica context the variable's aggregation says how the values of the replicas are combined. In cross-replica context
-    one plain or mirrored value goes to all copies; the copies of an on_read variable that is their sum get an equal part each.
+    In replica context the variable's aggregation determines how the values of the replicas are combined. In cross-replica context
+    one plain or mirrored value is assigned to all copies; if an on_read variable is the sum of its copies, each is assigned an equal part.
 
     ```mlir
     replica.assign @w, %new : tensor<64x10xf32>
@@ -188,9 +188,9 @@ def Replica_AssignOp : Replica_AssignOpBase<"assign"> {
 def Replica_AssignAddOp : Replica_AssignOpBase<"assign_add"> {
   let summary = "adds a value to a variable";
   let description = [{
-    As `replica.assign` of the sum. What is added is combined first, as the variable's aggregation says: a variable of 10 with
-    aggregation `sum` to which two replicas add 1 and 2 becomes 13. In cross-replica context a variable that is the sum of
-    its copies cannot be added to (E_ONREAD_ASSIGN_ADD_SUM).
+    As `replica.assign` of the sum. The values of the replicas are combined first, according to the variable's aggregation: if a variable
+    with aggregation `sum` is 10 and two replicas add 1 and 2, it becomes 13. In cross-replica context, adding to a variable that is the
+    sum of its copies is an error (E_ONREAD_ASSIGN_ADD_SUM).
 
     ```mlir
     replica.assign_add @seen, %n : tensor<i64>
@@ -209,10 +209,10 @@ def Replica_AssignSubOp : Replica_AssignOpBase<"assign_sub"> {
 }
 
 def Replica_LiteralOp : Replica_Op<"literal", [Pure, InAnyContext, AllTypesMatch<["value", "result"]>]> {
-  let summary = "a number that stands in the user's program";
+  let summary = "a literal of the user's program";
   let description = [{
-    As a constant, except that a sum of it over replicas is refused: nobody can tell whether the number or N times the number is
-    meant (`E_NON_DISTRIBUTED_SUM`; zero is zero). Where that has been checked it becomes `arith.constant`.
+    As a constant, except that its sum over replicas is an error: the user may mean either the number or N times the number
+    (`E_NON_DISTRIBUTED_SUM`; a sum of zeros is allowed). After that check it is converted to `arith.constant`.
 
     ```mlir
     %five = replica.literal dense<5.0> : tensor<f32>
@@ -228,9 +228,9 @@ def Replica_LiteralOp : Replica_Op<"literal", [Pure, InAnyContext, AllTypesMatch
 //===----------------------------------------------------------------------===//
 
 def Replica_IdOp : Replica_Op<"id", [Pure, InReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
-  let summary = "the number of this replica, from 0";
+  let summary = "the id of this replica, from 0";
   let description = [{
-    The one value that no two replicas share; what is computed from it is varying.
+    Different on every replica; values that are computed from it are varying.
 
     ```mlir
     %id = replica.id : tensor<i32>
@@ -243,7 +243,7 @@ def Replica_IdOp : Replica_Op<"id", [Pure, InReplicaContext, DeclareOpInterfaceM
 def Replica_NumInSyncOp : Replica_Op<"num_in_sync", [Pure, InAnyContext]> {
   let summary = "the number of replicas";
   let description = [{
-    Equal on all replicas. A constant as soon as the count is known.
+    Equal on all replicas. Folded to a constant when the count is known.
 
     ```mlir
     %n = replica.num_in_sync : tensor<i32>
@@ -255,11 +255,11 @@ def Replica_NumInSyncOp : Replica_Op<"num_in_sync", [Pure, InAnyContext]> {
 
 def Replica_AllReduceOp : Replica_CommunicationOp<"all_reduce", [InReplicaContext,
     DeclareOpInterfaceMethods<InferTypeOpInterface>, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
-  let summary = "combines the values of all replicas and gives the result to each of them";
+  let summary = "reduces the values of all replicas; each of them receives the result";
   let description = [{
-    One op is one call of the user; a nest is flattened into its operands. Shapes are equal on all
-    replicas. The mean of integers is f64; where the strategy leaves the values of a single replica as they are, it may keep the
-    type, which then stands behind an arrow.
+    One operation is one call of the user; a nested structure is flattened into its operands. Shapes are equal on all
+    replicas. The mean of integers is f64; with a strategy of a single replica, which leaves values unchanged, it may keep the
+    type, which then follows an arrow.
 
     ```
     before      replica 0: [1 2]   replica 1: [3 4]
@@ -290,8 +290,8 @@ def Replica_AllGatherOp : Replica_CommunicationOp<"all_gather", [InReplicaContex
     DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "concatenates the values of all replicas along an axis, in the order of the replicas";
   let description = [{
-    Sizes along `axis` may differ between replicas when they are dynamic; all other dimensions are equal. A strategy that has one
-    replica by its nature gives the values back as they are, scalars too.
+    Sizes along `axis` may differ between replicas if they are dynamic; all other dimensions are equal. With a strategy of a single
+    replica, values are returned unchanged, even scalars.
 
     ```
     before        replica 0: [1 2]   replica 1: [3]
@@ -310,10 +310,10 @@ def Replica_AllGatherOp : Replica_CommunicationOp<"all_gather", [InReplicaContex
 
 def Replica_MergeCallOp : Replica_CommunicationOp<"merge_call", [InReplicaContext, IsolatedFromAbove,
     SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
-  let summary = "the replicas meet, and a region runs once in cross-replica context";
+  let summary = "a rendezvous of the replicas, where a region runs once in cross-replica context";
   let description = [{
-    Arguments of the region are `!replica.per_replica<T>` (one value a replica) or `T` (a uniform value). Each
-    replica gets its component of what the region yields. Gradients do not flow through it.
+    Arguments of the region are `!replica.per_replica<T>` (one value per replica) or `T` (a uniform value). Each
+    replica receives its component of the yielded values. Gradients do not flow through it.
 
     ```mlir
     %r = replica.merge_call (%g : tensor<4xf32>) -> tensor<4xf32> {
@@ -334,8 +334,8 @@ def Replica_YieldOp : Replica_Op<"yield", [Pure, Terminator, ReturnLike, ParentO
     "ValuesFromFunctionOp"]>]> {
   let summary = "ends a region of another context";
   let description = [{
-    In a merge_call the operands are what the replicas get: a component each of a per-replica value, the same of all others. In a
-    run they are what a replica gives. In an update the first is the variable's new value.
+    In a merge_call each replica receives its component of a per-replica operand, and the same value of any other operand. In a
+    run the operands are the results of one replica. In an update the first operand is the variable's new value.
 
     ```mlir
     replica.yield %s : !replica.mirrored<tensor<4xf32>>

@@ -1,4 +1,4 @@
-//===- ServerLayout.cpp - Which server has which rows ---------------------===//
+//===- ServerLayout.cpp - The placement of variables on servers -----------===//
 
 #include "dialect/Replica/ServerLayout.h"
 
@@ -82,14 +82,14 @@ void PartitionerAttr::print(AsmPrinter &printer) const {
 // Layout
 //===----------------------------------------------------------------------===//
 
-/// Axis by axis; whole if the strategy has no partitioner.
+/// The number of parts along each axis; 1 if the strategy has no partitioner.
 static std::vector<int64_t> getPartitions(StrategyOp strategy,
                                           RankedTensorType type) {
   PartitionerAttr rule = strategy.getPartitionerAttr();
   if (!rule)
     return std::vector<int64_t>(type.getRank(), 1);
   uint64_t elementBytes = getElementBytes(type.getElementType());
-  // The attribute's verifier has seen that this succeeds.
+  // The attribute's verifier has checked that this succeeds.
   return toPartitioner(rule.getRule(), rule.getBytes(), rule.getShards())
       ->partitions(type.getShape(), elementBytes);
 }
@@ -106,7 +106,7 @@ lockstep::replica::computeLayout(ModuleOp module) {
 
   runtime::Layout layout(runtime::ServerCluster{
       .workers = 1, .servers = static_cast<unsigned>(*strategy.getServers())});
-  // The first shard of each variable, beside which others may live.
+  // The first shard of each variable, with which others may be colocated.
   llvm::StringMap<runtime::PlacedShard> first;
   for (auto variable : module.getOps<VariableOp>()) {
     auto type = cast<RankedTensorType>(variable.getType());

@@ -1,4 +1,4 @@
-//===- ServerLayout.h - Which server has which rows -------------*- C++ -*-===//
+//===- ServerLayout.h - The placement of variables on servers ---*- C++ -*-===//
 //
 // Variables of a strategy with parameter servers, split and placed by the rules
 // of `runtime/model` (reference, section 8).
@@ -18,8 +18,8 @@ struct VariableShard {
   unsigned server;
 };
 
-/// Where a variable is: its shards by their first rows, which cover it without
-/// gaps.
+/// The placement of a variable: its shards in the order of their rows, which
+/// cover it without gaps.
 struct PlacedVariable {
   VariableOp variable;
   llvm::SmallVector<VariableShard, 1> shards;
@@ -27,9 +27,8 @@ struct PlacedVariable {
   bool isWhole() const { return shards.size() == 1; }
 };
 
-/// The variables of `module` in its order, each with its shards. Nothing if
-/// they do not live on servers; an error if nobody has said yet how many
-/// servers there are.
+/// The variables of `module` in its order, each with its shards. Empty if the
+/// strategy has no servers; an error if the number of servers is not set yet.
 llvm::FailureOr<std::vector<PlacedVariable>>
 computeLayout(mlir::ModuleOp module);
 

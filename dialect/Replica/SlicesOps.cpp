@@ -6,7 +6,7 @@ using namespace lockstep;
 using namespace lockstep::replica;
 using namespace mlir;
 
-/// Numbers of rows: a vector of i32 or i64.
+/// Verifies row indices: a vector of i32 or i64.
 static LogicalResult verifyIndices(Operation *op, StringRef what,
                                    RankedTensorType type) {
   if (!type || type.getRank() != 1 ||
@@ -17,7 +17,7 @@ static LogicalResult verifyIndices(Operation *op, StringRef what,
   return success();
 }
 
-/// Slices: rows of `values`, each with a place in `indices`.
+/// Verifies slices: the rows of `values`, each with a row index in `indices`.
 static LogicalResult verifySlices(Operation *op, Type values, Type indices) {
   auto rows = dyn_cast_or_null<RankedTensorType>(getComponent(values)),
        places = dyn_cast_or_null<RankedTensorType>(getComponent(indices));

@@ -1,11 +1,11 @@
-//===- Strategy.cpp - What the strategies are -----------------------------===//
+//===- Strategy.cpp - The properties of the strategies --------------------===//
 
 #include "dialect/Replica/Strategy.h"
 
 using namespace lockstep::replica;
 using namespace mlir;
 
-/// One row a strategy, in the order of `Kind`.
+/// One row per strategy, in the order of `Kind`.
 static constexpr StrategyProperties kStrategies[] = {
     {.kind = Kind::Default,
      .placement = Placement::Single,

@@ -1,9 +1,9 @@
-//===- Strategy.h - What the strategies are ---------------------*- C++ -*-===//
+//===- Strategy.h - The properties of the strategies ------------*- C++ -*-===//
 //
-// A strategy is data: where variables live, which rules hold for them, what a
-// reduction of one replica does, what a process answers about itself. Passes
-// ask for these properties and never for the name of a strategy (reference,
-// sections 1.3 to 5).
+// A strategy is data: the placement of variables, the rules that hold for them,
+// the meaning of collectives of one replica, and the responsibilities of
+// processes. Passes query these properties and never the name of a strategy
+// (reference, sections 1.3 to 5).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,9 @@
 
 namespace lockstep::replica {
 
-/// Where a variable lives.
+/// Where the copies of a variable are stored.
 enum class Placement {
-  /// With the only replica.
+  /// One copy, with the only replica.
   Single,
   /// A copy with every replica.
   Mirrored,
@@ -26,7 +26,7 @@ enum class Placement {
   Servers,
 };
 
-/// Which of the processes with replicas do what is to be done for all of them.
+/// The processes with replicas that are responsible for a task.
 enum class Doers {
   EachProcess,
   FirstProcess,
@@ -35,29 +35,31 @@ enum class Doers {
 struct StrategyProperties {
   Kind kind;
   Placement placement;
-  /// What there is where the user named no strategy: it has no devices of its
-  /// own.
+  /// The strategy of a program in which the user named none: it selects no
+  /// devices.
   bool isImplicit;
-  /// Has one replica by its nature: its collectives give values back as they
-  /// are, and check nothing.
+  /// Always has one replica: its collectives return values unchanged, without
+  /// checks.
   bool isSingle;
-  /// Several processes, each with replicas of its own.
+  /// Has several processes, each with its own replicas.
   bool hasSeveralWorkers;
-  /// A step is one of all workers, whose replicas are counted together;
-  /// otherwise each worker takes steps of its own.
+  /// All workers execute each step together, and collectives include the
+  /// replicas of all of them; otherwise each worker executes steps
+  /// independently.
   bool collectivesCrossWorkers;
-  /// Who gives variables their initial values, and who writes checkpoints and
-  /// summaries.
+  /// The processes that initialize variables, and those that write checkpoints
+  /// and summaries.
   Doers initializers, checkpointers;
-  /// `synchronization = on_read` gives every replica a copy; otherwise it is as
-  /// `on_write`.
+  /// `synchronization = on_read` means one copy per replica; otherwise it means
+  /// the same as `on_write`.
   bool honoursOnRead;
   /// `synchronization = none` and integer variables with aggregation `mean` are
   /// errors where they are declared.
   bool checksDeclarations;
 
   static const StrategyProperties &of(Kind kind);
-  /// Of the module's strategy; the single default one if it has none.
+  /// The properties of the module's strategy; those of `Kind::Default` if it
+  /// has none.
   static const StrategyProperties &of(mlir::ModuleOp module);
 
   /// Variables have one copy, which belongs to no replica.
@@ -66,8 +68,8 @@ struct StrategyProperties {
   }
 };
 
-/// What files say of a variable's aggregation: how its copies become one value.
-/// Copies that are equal need none.
+/// The aggregation of a variable as stored in files: how to combine its copies
+/// into one value. Copies that are equal need none.
 Aggregation getStoredAggregation(VariableOp variable);
 
 } // namespace lockstep::replica
