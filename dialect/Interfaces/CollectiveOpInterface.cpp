@@ -1,4 +1,4 @@
-//===- CollectiveOpInterface.cpp - What all exchanges share ---------------===//
+//===- CollectiveOpInterface.cpp - The interface of collectives -----------===//
 
 #include "dialect/Interfaces/CollectiveOpInterface.h"
 

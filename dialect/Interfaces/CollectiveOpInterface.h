@@ -1,4 +1,4 @@
-//===- CollectiveOpInterface.h - What all exchanges share -------*- C++ -*-===//
+//===- CollectiveOpInterface.h - The interface of collectives ---*- C++ -*-===//
 
 #ifndef LOCKSTEP_DIALECT_INTERFACES_COLLECTIVEOPINTERFACE_H
 #define LOCKSTEP_DIALECT_INTERFACES_COLLECTIVEOPINTERFACE_H

@@ -1,6 +1,6 @@
-//===- CollectiveOpInterface.td - What all exchanges share -*- tablegen -*-===//
+//===- CollectiveOpInterface.td - Collectives --------------*- tablegen -*-===//
 //
-// Verifier, bucketing, scheduling, cost model and simulator see collectives only through this.
+// Verifier, bucketing, scheduling, cost model and simulator access collectives only through this interface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,15 +12,15 @@ include "mlir/IR/OpBase.td"
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::lockstep";
   let description = [{
-    An operation in which the ranks of a group take part together.
+    An operation in which all ranks of a group take part: a collective or a barrier.
   }];
   let methods = [
     InterfaceMethod<"The name of the group, a symbol of the module.",
       "::mlir::FlatSymbolRefAttr", "getGroupSymbol", (ins)>,
     InterfaceMethod<"The channel, or nullopt before channels are assigned.",
       "std::optional<uint64_t>", "getChannelNumber", (ins)>,
-    InterfaceMethod<"Gives the operation its channel.", "void", "setChannelNumber", (ins "uint64_t":$channel)>,
-    InterfaceMethod<"One word for the kind and its reduction, as reports print it.",
+    InterfaceMethod<"Sets the channel of the operation.", "void", "setChannelNumber", (ins "uint64_t":$channel)>,
+    InterfaceMethod<"The kind and the reduction, as reports print them.",
       "std::string", "getKindName", (ins)>,
     InterfaceMethod<"Bytes that each rank contributes; nullopt if shapes are dynamic.",
       "std::optional<uint64_t>", "getContributedBytes", (ins)>

@@ -1,4 +1,4 @@
-//===- ElementBytes.h - How much memory an element takes --------*- C++ -*-===//
+//===- ElementBytes.h - Sizes of elements and tensors -----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_DIALECT_INTERFACES_ELEMENTBYTES_H
 #define LOCKSTEP_DIALECT_INTERFACES_ELEMENTBYTES_H
@@ -8,15 +8,15 @@
 
 namespace lockstep {
 
-/// The bytes of an integer, a float or an index in memory: whole bytes, and an
-/// index has 64 bits.
+/// The size of an integer, a float or an index in memory, rounded up to whole
+/// bytes; an index has 64 bits.
 inline int64_t getElementBytes(mlir::Type element) {
   return element.isIndex() ? 8
                            : static_cast<int64_t>(llvm::divideCeil(
                                  element.getIntOrFloatBitWidth(), 8));
 }
 
-/// The bytes of a tensor in memory; dynamic dimensions count as one.
+/// The size of a tensor in bytes; dynamic dimensions count as 1.
 inline int64_t getStaticBytes(mlir::RankedTensorType type) {
   int64_t bytes = getElementBytes(type.getElementType());
   for (int64_t size : type.getShape())

@@ -1,4 +1,4 @@
-//===- Parsing.cpp - modules from text ------------------------------------===//
+//===- Parsing.cpp - Parsing of modules -----------------------------------===//
 
 #include "dialect/Interfaces/Parsing.h"
 
@@ -13,7 +13,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Where the string or comment that begins at `at` ends; `at` if none begins
+/// The end of the string or comment that begins at `at`; `at` if none begins
 /// there.
 static size_t skipTextAt(StringRef text, size_t at) {
   if (text.substr(at).starts_with("//"))
@@ -31,18 +31,19 @@ static size_t skipTextAt(StringRef text, size_t at) {
 
 namespace {
 
-/// Counts how deep brackets are nested, in what aliases stand for too: in
+/// Computes the nesting depth of brackets, including those of the definitions
+/// of aliases: in
 ///
 ///   #a = loc(callsite("f" at "g"))
 ///   #b = loc(callsite("h" at #a))
 ///
-/// they are nested two deep behind `#a =`, and four deep behind `#b =`.
+/// the depth is 2 after `#a =`, and 4 after `#b =`.
 class NestingCounter {
 public:
   explicit NestingCounter(StringRef text) : text(text) {}
 
-  /// The place of the first bracket or alias that is nested deeper than `most`;
-  /// nothing if there is none.
+  /// The position of the first bracket or alias that is nested deeper than
+  /// `most`; nullopt if there is none.
   std::optional<size_t> findDeeper(unsigned most) {
     for (size_t i = 0; i < text.size(); ++i) {
       i = skipTextAt(text, i);
@@ -71,7 +72,7 @@ public:
   }
 
 private:
-  /// The alias that begins at `at`, or at least the character that is there.
+  /// The alias that begins at `at`, or its first character if no name follows.
   StringRef nameAt(size_t at) const {
     return text.substr(at).take_front(1 + text.substr(at + 1)
                                               .take_while([](char c) {
@@ -88,7 +89,7 @@ private:
   }
 
   void count(size_t i) {
-    // Arrows and comparisons are no brackets.
+    // Arrows and comparisons are not brackets.
     bool isBeforeEqual = i + 1 < text.size() && text[i + 1] == '=',
          isBehindMinus = i > 0 && text[i - 1] == '-';
     switch (text[i]) {
@@ -117,9 +118,9 @@ private:
 
   StringRef text;
   unsigned depth = 0;
-  /// The alias whose definition is read, or empty.
+  /// The alias whose definition is being scanned, or empty.
   StringRef defined;
-  /// Of what each alias stands for.
+  /// The nesting depth of the definition of each alias.
   llvm::StringMap<unsigned> depths;
 };
 

@@ -1,4 +1,4 @@
-//===- Parsing.h - modules from text ----------------------------*- C++ -*-===//
+//===- Parsing.h - Parsing of modules ---------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_DIALECT_INTERFACES_PARSING_H
 #define LOCKSTEP_DIALECT_INTERFACES_PARSING_H
@@ -10,18 +10,19 @@
 
 namespace lockstep {
 
-/// How deep brackets of a module's text may be nested: regions, locations,
-/// attributes and types, those included that aliases stand for. MLIR's parser,
-/// its printer and passes call themselves for each level, and a program that
-/// needs more is none that somebody has written.
+/// The maximum nesting depth of brackets in a module's text: regions,
+/// locations, attributes and types, including those in the definitions of
+/// aliases. MLIR's parser, its printer and passes recurse for each level, and
+/// deeper nesting does not occur in real programs.
 inline constexpr unsigned kMostNesting = 500;
 
-/// Error, on the standard error stream, if brackets of `text` are nested
-/// deeper: at the first bracket or alias that is too deep. Bytecode passes.
+/// Fails if brackets of `text` are nested deeper, with an error on the standard
+/// error stream at the first bracket or alias that is too deep. Succeeds for
+/// bytecode.
 llvm::LogicalResult checkNesting(llvm::MemoryBufferRef text);
 
-/// The module in the main file of `sources`; null after an error, which has
-/// been reported.
+/// Parses the module in the main file of `sources`; null after an error, which
+/// has been reported.
 mlir::OwningOpRef<mlir::ModuleOp> parseModule(llvm::SourceMgr &sources,
                                               mlir::MLIRContext *context);
 

@@ -1,4 +1,4 @@
-//===- PlainValues.cpp ----------------------------------------------------===//
+//===- PlainValues.cpp - Values that are not tensors ----------------------===//
 
 #include "dialect/Interfaces/PlainValues.h"
 

@@ -1,4 +1,4 @@
-//===- PlainValues.h - values that are no tensors ---------------*- C++ -*-===//
+//===- PlainValues.h - Values that are not tensors --------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_DIALECT_INTERFACES_PLAINVALUES_H
 #define LOCKSTEP_DIALECT_INTERFACES_PLAINVALUES_H
@@ -10,14 +10,14 @@
 
 namespace lockstep {
 
-/// Strings of UTF-8, booleans, `i64`, finite `f64`, and arrays and dictionaries
-/// of them: what JSON can say and give back unchanged.
+/// True for UTF-8 strings, booleans, `i64`, finite `f64`, and arrays and
+/// dictionaries of them: the values that JSON represents exactly.
 bool isPlainValue(mlir::Attribute value);
 
-/// One line of JSON. `value` is plain.
+/// Converts a plain value to one line of JSON.
 std::string plainValueToJson(mlir::Attribute value);
-/// The opposite; null if `text` is no JSON, or says something that no plain
-/// value can (null, an integer beyond 64 bits).
+/// Converts JSON to a plain value; null if `text` is not JSON, or contains a
+/// value that is not plain (null, an integer beyond 64 bits).
 mlir::Attribute plainValueFromJson(llvm::StringRef text,
                                    mlir::MLIRContext *context);
 

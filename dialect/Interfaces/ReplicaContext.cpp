@@ -25,8 +25,8 @@ LogicalResult lockstep::detail::verifyContext(Operation *op,
   auto opener = op->getParentOfType<OpensContextInterface>();
   if (opener && llvm::is_contained(allowed, opener.getOpenedContext()))
     return success();
-  // A function has the context of whoever calls it, which is known when it has
-  // been inlined there.
+  // A private function has the context of its caller, which is verified after
+  // the function has been inlined.
   if (auto function = op->getParentOfType<FunctionOpInterface>();
       !opener && function &&
       SymbolTable::getSymbolVisibility(function) ==

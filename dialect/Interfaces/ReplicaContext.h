@@ -1,7 +1,7 @@
 //===- ReplicaContext.h - The two contexts of a program ---------*- C++ -*-===//
 //
-// Declares the traits that tie an operation to replica or cross-replica context
-// and the shared verifier behind them (reference, section 1.1).
+// The traits that restrict an operation to replica or cross-replica context,
+// and their common verifier (reference, section 1.1).
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,14 +12,14 @@
 
 namespace lockstep {
 
-/// The two halves of a program: once a replica, or once for all of them.
+/// The context in which code runs: once per replica, or once for all replicas.
 enum class Context { Replica, CrossReplica };
 
 /// "replica" or "cross-replica".
 llvm::StringRef stringifyContext(Context context);
 
-/// The context that the nearest operation around `op` opens; nullopt if there
-/// is none.
+/// The context that is opened by the nearest enclosing operation that opens
+/// one; nullopt if there is none.
 std::optional<Context> getEnclosingContext(mlir::Operation *op);
 
 namespace detail {

@@ -1,9 +1,9 @@
 //===- ReplicaContext.td - The two contexts of a program ---*- tablegen -*-===//
 //
-// `tf.distribute` programs have two halves: replica context, where one function runs once a
-// replica, and cross-replica context, where one computation sees the values of all replicas.
-// Ops say which of the two they belong to by a trait; ops with regions say which one a region
-// opens through an interface. One verifier serves all of them.
+// Code of `tf.distribute` programs runs in one of two contexts: replica context, where a function
+// runs once per replica, and cross-replica context, where one computation has access to the values
+// of all replicas. A trait of an operation declares the context that it requires; an interface
+// declares the context of its regions. One verifier checks all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ include "mlir/IR/OpBase.td"
 def OpensContextInterface : OpInterface<"OpensContextInterface"> {
   let cppNamespace = "::lockstep";
   let description = [{
-    An operation whose regions run in a context of their own.
+    An operation that determines the context of its regions.
   }];
   let methods = [
     InterfaceMethod<"The context in which the regions of this operation run.",
@@ -23,13 +23,13 @@ def OpensContextInterface : OpInterface<"OpensContextInterface"> {
   ];
 }
 
-/// The operation must stand in replica context.
+/// The operation must be in replica context.
 def InReplicaContext : NativeOpTrait<"InReplicaContext"> { let cppNamespace = "::lockstep"; }
 
-/// The operation must stand in cross-replica context.
+/// The operation must be in cross-replica context.
 def InCrossReplicaContext : NativeOpTrait<"InCrossReplicaContext"> { let cppNamespace = "::lockstep"; }
 
-/// The operation may stand in both contexts, but needs one of them.
+/// The operation must be in one of the two contexts.
 def InAnyContext : NativeOpTrait<"InAnyContext"> { let cppNamespace = "::lockstep"; }
 
 #endif

@@ -7,8 +7,9 @@
 using namespace lockstep;
 
 bool lockstep::isFunctionOfOperands(mlir::Operation *op) {
-  // What their operations compute is a matter of their definition, those of
-  // ours say where it is not (`UniformityOpInterface`).
+  // By definition, results of operations of these dialects depend on operands
+  // and regions only; our own operations for which that is not so implement
+  // `UniformityOpInterface`.
   static constexpr llvm::StringLiteral kDialects[] = {
       "affine",  "arith",   "builtin", "cf",     "collective",
       "complex", "device",  "func",    "index",  "linalg",

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// How a result relates to the replicas of the program.
+/// Whether a result is equal on all replicas.
 enum class ResultUniformity {
   /// Equal on all replicas if all operands are.
   FromOperands,
@@ -18,10 +18,10 @@ enum class ResultUniformity {
   Varying,
 };
 
-/// Whether the results of `op` are known to depend on nothing but its operands
-/// and what its regions give, so that they are equal wherever these are. It is
-/// not known of operations of other dialects than those that steps are made of:
-/// they may read a clock, or memory.
+/// Whether the results of `op` are known to depend only on its operands and the
+/// values that its regions yield, so that they are equal on all replicas if
+/// these are. False for operations of dialects that steps do not consist of,
+/// which may read a clock, or memory.
 bool isFunctionOfOperands(mlir::Operation *op);
 
 } // namespace lockstep

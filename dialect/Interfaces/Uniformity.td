@@ -1,8 +1,8 @@
-//===- Uniformity.td - Which values are equal on all replicas -*- tablegen -*-===//
+//===- Uniformity.td - Equal on all replicas ---------------*- tablegen -*-===//
 //
-// The uniformity analysis joins the operands of an operation. Operations for which that is
-// wrong (an all-reduce makes varying values uniform, a replica id is varying without having
-// operands) say so through this interface.
+// The transfer function of the uniformity analysis is the join of an operation's operands.
+// Operations with a different one (the result of an all-reduce is uniform even if operands vary,
+// a replica id varies without operands) implement this interface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ def UniformityOpInterface : OpInterface<"UniformityOpInterface"> {
     An operation whose results' uniformity does not follow from its operands.
   }];
   let methods = [
-    InterfaceMethod<"How the given result relates to the replicas. `symbols` finds variables and groups.",
+    InterfaceMethod<"Whether the given result is equal on all replicas. `symbols` is used to look up variables and groups.",
       "::lockstep::ResultUniformity", "getResultUniformity",
       (ins "unsigned":$index, "::mlir::SymbolTableCollection &":$symbols)>
   ];
