@@ -6,7 +6,7 @@ include "mlir/Pass/PassBase.td"
 def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
   let summary = "fixes the strategy, the number of replicas and of servers";
   let description = [{
-    Sets the counts that the module's strategy leaves open. A module without a strategy gets one: of the requested kind, else a mirrored one
+    Sets the counts that the module's strategy leaves open. A module without a strategy is given one: of the requested kind, else a mirrored one
     (`one_device` for one replica). An option that contradicts the module is an error.
 
     ```mlir

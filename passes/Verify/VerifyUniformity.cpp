@@ -111,7 +111,8 @@ private:
   }
 
   /// In cross-replica context all copies are assigned one value (reference,
-  /// section 4); only copies of an on_read variable may get different ones.
+  /// section 4); only copies of an on_read variable may be assigned different
+  /// values.
   void verifyUpdate(Operation *op) {
     if (uniformity.isBroken(BrokenRule::UpdatesMayDiffer))
       return;

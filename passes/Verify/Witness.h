@@ -4,7 +4,7 @@
 // the interpreter executes a slice of the control flow (ControlSlice.h) on
 // random inputs (Draws.h). An error that depends on inputs is called wrong only
 // if such inputs are found, and they are shown to the user as an example. The
-// effort is limited in operations, not in time, so that the same program gets
+// effort is limited in operations, not in time, so that the same program has
 // the same verdict on every machine.
 //
 //===----------------------------------------------------------------------===//
