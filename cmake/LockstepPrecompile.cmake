@@ -27,5 +27,5 @@ set(LOCKSTEP_STANDARD_HEADERS
   <algorithm> <atomic> <chrono> <condition_variable> <cstdint> <cstring> <functional> <map> <memory> <mutex> <optional> <span> <string>
   <string_view> <thread> <unordered_map> <utility> <vector> <fmt/format.h>)
 # What the runtime shares, and what its tests add.
-set(LOCKSTEP_RUNTIME_HEADERS ${LOCKSTEP_STANDARD_HEADERS} <flatbuffers/flatbuffers.h> <runtime/artifact/artifact_generated.h>)
+set(LOCKSTEP_RUNTIME_HEADERS ${LOCKSTEP_STANDARD_HEADERS} <flatbuffers/flatbuffers.h> <runtime/schema/artifact_generated.h>)
 set(LOCKSTEP_TEST_HEADERS ${LOCKSTEP_RUNTIME_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)

@@ -43,7 +43,7 @@ FailureOr<Machine::Group> findGroup(CollectiveOpInterface op,
 
 /// The pending collective of a rank that is no member of the group: the rank
 /// does not take part, and its operands are its results.
-constexpr uint64_t kNotMine = ~uint64_t(0);
+constexpr uint64_t kNotMember = ~uint64_t(0);
 
 bool isMember(const Machine::Group &group, int64_t replica) {
   return group.ranks.empty() || llvm::is_contained(group.ranks, replica);
@@ -89,7 +89,7 @@ Result translate(collective::StartOp op, CodeBuilder &builder) {
       [op, group = *group, ranks = std::move(ranks)](
           const Instruction &instruction, Frame &frame) mutable {
         if (!isMember(group, frame.replica)) {
-          frame.slots[instruction.results[0]] = Value::ofInt(kNotMine);
+          frame.slots[instruction.results[0]] = Value::ofInt(kNotMember);
           return success();
         }
         SmallVector<Value> operands;
@@ -111,7 +111,8 @@ Result translate(collective::StartOp op, CodeBuilder &builder) {
 
 /// The result of a collective on a rank that is no member of the group: its
 /// operand, or zeros where the result is of another type.
-Value passBy(Value operand, Type operandType, RankedTensorType resultType) {
+Value nonMemberResult(Value operand, Type operandType,
+                      RankedTensorType resultType) {
   if (operandType == resultType)
     return operand;
   Shape shape;
@@ -125,10 +126,10 @@ Result translate(collective::WaitOp op, CodeBuilder &) {
                                Frame &frame) mutable {
     SmallVector<Value> results;
     uint64_t number = frame.peek(instruction.operands[0]).intAt(0);
-    if (number == kNotMine)
+    if (number == kNotMember)
       for (auto [index, type] : llvm::enumerate(op.getResultTypes())) {
         bool hasOperand = index < op.getInputs().size();
-        results.push_back(passBy(
+        results.push_back(nonMemberResult(
             hasOperand ? frame.peek(instruction.operands[index + 1]) : Value(),
             hasOperand ? op.getInputs()[index].getType() : Type(),
             cast<RankedTensorType>(type)));

@@ -70,8 +70,8 @@ Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
     SmallVector<Value> operands, results;
     for (Use use : instruction.operands)
       operands.push_back(frame.take(use));
-    if (failed(machine.meet(frame.replica, instruction.op, std::move(operands),
-                            combine, results)))
+    if (failed(machine.rendezvous(frame.replica, instruction.op,
+                                  std::move(operands), combine, results)))
       return failure();
     for (auto [slot, result] : llvm::zip_equal(instruction.results, results))
       frame.slots[slot] = std::move(result);

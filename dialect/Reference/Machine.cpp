@@ -66,10 +66,10 @@ void Machine::begin() {
   running = numReplicas;
   failed = false;
   failedReplica = -1;
-  turns.reset();
+  schedule.reset();
   if (options.scheduleSeed) {
-    turns.emplace(*optionsOfInnerRun().scheduleSeed, numReplicas);
-    handOver();
+    schedule.emplace(*optionsOfInnerRun().scheduleSeed, numReplicas);
+    scheduleNext();
   }
 }
 
@@ -82,9 +82,9 @@ RunOptions Machine::optionsOfInnerRun() {
 
 void Machine::runReplicas(llvm::function_ref<void(int64_t replica)> body) {
   auto run = [&](int64_t replica) {
-    if (turns) {
+    if (schedule) {
       std::unique_lock lock(mutex);
-      waitForTurn(replica, lock);
+      waitUntilScheduled(replica, lock);
     }
     body(replica);
   };
@@ -96,36 +96,37 @@ void Machine::runReplicas(llvm::function_ref<void(int64_t replica)> body) {
     thread.join();
 }
 
-void Machine::handOver() {
-  if (turns)
-    turns->next([&](int64_t replica) {
+void Machine::scheduleNext() {
+  if (schedule)
+    schedule->next([&](int64_t replica) {
       return places[replica].state == Place::Running;
     });
 }
 
 void Machine::wakeUp() {
-  if (!turns || hasFailed())
+  if (!schedule || hasFailed())
     for (std::condition_variable &wake : wakes)
       wake.notify_one();
-  else if (turns->current() >= 0)
-    wakes[turns->current()].notify_one();
+  else if (schedule->current() >= 0)
+    wakes[schedule->current()].notify_one();
 }
 
-void Machine::waitForTurn(int64_t replica, std::unique_lock<std::mutex> &lock) {
+void Machine::waitUntilScheduled(int64_t replica,
+                                 std::unique_lock<std::mutex> &lock) {
   wakes[replica].wait(
-      lock, [&] { return turns->current() == replica || hasFailed(); });
+      lock, [&] { return schedule->current() == replica || hasFailed(); });
 }
 
-void Machine::takeTurns(int64_t replica) {
+void Machine::yieldToSchedule(int64_t replica) {
   // Only the scheduled replica executes this.
-  if (hasFailed() || !turns->isOver())
+  if (hasFailed() || !schedule->isOver())
     return;
   std::unique_lock lock(mutex);
-  handOver();
-  if (turns->current() == replica)
+  scheduleNext();
+  if (schedule->current() == replica)
     return;
   wakeUp();
-  waitForTurn(replica, lock);
+  waitUntilScheduled(replica, lock);
 }
 
 void Machine::stop(int64_t replica, Place::State state, Operation *op) {
@@ -133,8 +134,8 @@ void Machine::stop(int64_t replica, Place::State state, Operation *op) {
   places[replica].op = op;
   if (--running == 0)
     reportBlocked();
-  handOver();
-  if (turns)
+  scheduleNext();
+  if (schedule)
     wakeUp();
 }
 
@@ -227,7 +228,7 @@ LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number,
     stop(replica, Place::Waiting, op);
     wakes[replica].wait(lock, [&] {
       return hasFailed() ||
-             (exchange.done && (!turns || turns->current() == replica));
+             (exchange.done && (!schedule || schedule->current() == replica));
     });
   }
   // A collective that completed before another replica failed is valid.
@@ -237,9 +238,10 @@ LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number,
   return success();
 }
 
-LogicalResult Machine::meet(int64_t replica, Operation *op,
-                            SmallVector<Value> operands, const Combine &combine,
-                            SmallVectorImpl<Value> &results) {
+LogicalResult Machine::rendezvous(int64_t replica, Operation *op,
+                                  SmallVector<Value> operands,
+                                  const Combine &combine,
+                                  SmallVectorImpl<Value> &results) {
   FailureOr<uint64_t> number =
       start(replica, op, Group(), std::move(operands), combine);
   if (mlir::failed(number))

@@ -3,15 +3,15 @@
 // Each replica executes a step on its own thread, on its own copies of the
 // variables. A collective is a rendezvous: the last replica to arrive computes
 // the results of all, so that no result depends on the interleaving of the
-// threads. With a schedule (`Turns.h`) exactly one thread runs at a time, and a
-// seed determines when it is suspended and which replica runs next.
+// threads. With a schedule (`RandomSchedule.h`) exactly one thread runs at a
+// time, and a seed determines when it is suspended and which replica runs next.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LOCKSTEP_DIALECT_REFERENCE_MACHINE_H
 #define LOCKSTEP_DIALECT_REFERENCE_MACHINE_H
 
-#include "dialect/Reference/Turns.h"
+#include "dialect/Reference/RandomSchedule.h"
 #include "dialect/Reference/Value.h"
 
 #include "dialect/Replica/ReplicaDialect.h"
@@ -72,7 +72,7 @@ struct RunOptions {
   /// seed, their threads run concurrently.
   std::optional<uint64_t> scheduleSeed;
   /// With a schedule: a replica continues until it has to wait.
-  bool turnsEndAtWaits = false;
+  bool switchesOnlyAtWaits = false;
   /// A replica does not wait in a collective of all replicas whose results have
   /// no use (`isWithoutUse`), as long as the others may still arrive there, but
   /// waits at the end of its step. Deadlocks occur on the same inputs as
@@ -163,10 +163,10 @@ public:
   /// A collective of all replicas: starts it and waits for it, unless the wait
   /// may be deferred (`RunOptions::unusedCollectivesWaitLate`). Its results,
   /// which have no use, are then missing.
-  llvm::LogicalResult meet(int64_t replica, mlir::Operation *op,
-                           llvm::SmallVector<Value> operands,
-                           const Combine &combine,
-                           llvm::SmallVectorImpl<Value> &results);
+  llvm::LogicalResult rendezvous(int64_t replica, mlir::Operation *op,
+                                 llvm::SmallVector<Value> operands,
+                                 const Combine &combine,
+                                 llvm::SmallVectorImpl<Value> &results);
 
   /// Begins a step in which all replicas run.
   void begin();
@@ -178,8 +178,8 @@ public:
   /// Called between two operations of `replica`: may suspend it and run another
   /// one.
   void pause(int64_t replica) {
-    if (turns && replica >= 0 && !options.turnsEndAtWaits)
-      takeTurns(replica);
+    if (schedule && replica >= 0 && !options.switchesOnlyAtWaits)
+      yieldToSchedule(replica);
   }
   /// Charges the budget for what `op` is about to do. Fails if that is more
   /// than is left.
@@ -266,9 +266,9 @@ private:
   bool mayBecomeComplete(uint64_t number);
   llvm::LogicalResult combineAll(Exchange &exchange, const Combine &combine,
                                  std::unique_lock<std::mutex> &lock);
-  void takeTurns(int64_t replica);
-  void waitForTurn(int64_t replica, std::unique_lock<std::mutex> &lock);
-  void handOver();
+  void yieldToSchedule(int64_t replica);
+  void waitUntilScheduled(int64_t replica, std::unique_lock<std::mutex> &lock);
+  void scheduleNext();
   /// Wakes the scheduled replica; all replicas without a schedule, or if the
   /// run has failed.
   void wakeUp();
@@ -293,7 +293,7 @@ private:
   std::map<std::tuple<std::string, int64_t, uint64_t>, uint64_t> numbers;
   /// The number of replicas that neither wait nor have ended.
   int64_t running = 0;
-  std::optional<Turns> turns;
+  std::optional<RandomSchedule> schedule;
   /// The number of runs begun, including nested ones: each has another seed.
   uint64_t runs = 0;
 

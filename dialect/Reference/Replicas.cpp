@@ -198,8 +198,9 @@ static LogicalResult communicate(const Instruction &instruction, Frame &frame,
     }
     return success();
   };
-  if (failed(frame.machine.meet(frame.replica, instruction.op,
-                                std::move(operands), combineAll, results)))
+  if (failed(frame.machine.rendezvous(frame.replica, instruction.op,
+                                      std::move(operands), combineAll,
+                                      results)))
     return failure();
   for (auto [slot, result] : llvm::zip_equal(instruction.results, results))
     frame.slots[slot] = std::move(result);
@@ -284,8 +285,8 @@ static LogicalResult aggregateAmongReplicas(Variable &variable, Value value,
     return success();
   };
   SmallVector<Value> results;
-  if (failed(frame.machine.meet(frame.replica, op, {std::move(value)}, combine,
-                                results)))
+  if (failed(frame.machine.rendezvous(frame.replica, op, {std::move(value)},
+                                      combine, results)))
     return failure();
   aggregated = std::move(results[0]);
   return success();

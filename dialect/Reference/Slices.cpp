@@ -47,10 +47,10 @@ Result translate(replica::AllReduceSlicesOp op, CodeBuilder &) {
       return success();
     };
     SmallVector<Value> results;
-    if (failed(frame.machine.meet(frame.replica, instruction.op,
-                                  {frame.take(instruction.operands[0]),
-                                   frame.take(instruction.operands[1])},
-                                  combine, results)))
+    if (failed(frame.machine.rendezvous(frame.replica, instruction.op,
+                                        {frame.take(instruction.operands[0]),
+                                         frame.take(instruction.operands[1])},
+                                        combine, results)))
       return failure();
     for (auto [slot, result] : llvm::zip_equal(instruction.results, results))
       frame.slots[slot] = std::move(result);
@@ -95,7 +95,7 @@ T combineElements(replica::Scatter kind, T old, T update) {
   case replica::Scatter::Update:
     return update;
   }
-  llvm_unreachable("unknown way of scattering");
+  llvm_unreachable("unknown kind of scatter");
 }
 
 uint64_t combineIntegers(replica::Scatter kind, uint64_t old, uint64_t update,
@@ -117,7 +117,7 @@ uint64_t combineIntegers(replica::Scatter kind, uint64_t old, uint64_t update,
   case replica::Scatter::Mul:
     return (old * update) & widthMask(width);
   }
-  llvm_unreachable("unknown way of scattering");
+  llvm_unreachable("unknown kind of scatter");
 }
 
 /// Combines rows of `table` with the slices, one after the other. A row index
@@ -181,8 +181,8 @@ Result translate(replica::ScatterOp op, CodeBuilder &builder) {
         return success();
       };
       SmallVector<Value> aggregated;
-      if (failed(machine.meet(frame.replica, instruction.op, std::move(slices),
-                              combine, aggregated)))
+      if (failed(machine.rendezvous(frame.replica, instruction.op,
+                                    std::move(slices), combine, aggregated)))
         return failure();
       slices = std::move(aggregated);
     }

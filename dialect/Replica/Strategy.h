@@ -27,7 +27,7 @@ enum class Placement {
 };
 
 /// The processes with replicas that are responsible for a task.
-enum class Doers {
+enum class ResponsibleProcesses {
   EachProcess,
   FirstProcess,
 };
@@ -49,7 +49,7 @@ struct StrategyProperties {
   bool collectivesCrossWorkers;
   /// The processes that initialize variables, and those that write checkpoints
   /// and summaries.
-  Doers initializers, checkpointers;
+  ResponsibleProcesses initializers, checkpointers;
   /// `synchronization = on_read` means one copy per replica; otherwise it means
   /// the same as `on_write`.
   bool honoursOnRead;

@@ -56,7 +56,7 @@ SmallVector<uint64_t> RankConstants::getTripCounts(Operation *op) const {
   return counts;
 }
 
-SmallVector<unsigned> RankConstants::getWays(Operation *branch) const {
+SmallVector<unsigned> RankConstants::getTakenRegions(Operation *branch) const {
   SmallVector<unsigned> ways;
   if (auto choice = dyn_cast<scf::IfOp>(branch)) {
     for (int64_t condition : lookupIntegers(choice.getCondition()))
@@ -75,15 +75,16 @@ SmallVector<unsigned> RankConstants::getWays(Operation *branch) const {
 bool RankConstants::isNeverEntered(Region &region) const {
   Operation *parent = region.getParentOp();
   if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-    if (std::optional<APInt> turns = loop.getStaticTripCount())
-      return turns->isZero();
+    if (std::optional<APInt> tripCounts = loop.getStaticTripCount())
+      return tripCounts->isZero();
     SmallVector<uint64_t> counts = getTripCounts(loop);
-    return !counts.empty() &&
-           llvm::all_of(counts, [](uint64_t turns) { return turns == 0; });
+    return !counts.empty() && llvm::all_of(counts, [](uint64_t tripCounts) {
+      return tripCounts == 0;
+    });
   }
   if (!isa<scf::IfOp, scf::IndexSwitchOp>(parent))
     return false;
-  if (SmallVector<unsigned> ways = getWays(parent); !ways.empty())
+  if (SmallVector<unsigned> ways = getTakenRegions(parent); !ways.empty())
     return !llvm::is_contained(ways, region.getRegionNumber());
   Attribute constant;
   if (!matchPattern(parent->getOperand(0), m_Constant(&constant)))
@@ -192,7 +193,7 @@ void RankConstants::visit(Operation *op) {
 /// The result of a branch on a rank is the value that the region which the rank
 /// enters yields.
 void RankConstants::visitBranch(Operation *branch) {
-  SmallVector<unsigned> ways = getWays(branch);
+  SmallVector<unsigned> ways = getTakenRegions(branch);
   if (ways.empty())
     return;
   for (OpResult result : branch->getResults()) {

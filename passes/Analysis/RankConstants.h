@@ -49,7 +49,7 @@ public:
 
   /// The region of an `scf.if` or `scf.index_switch` that each rank enters;
   /// empty if that is not known.
-  llvm::SmallVector<unsigned> getWays(mlir::Operation *branch) const;
+  llvm::SmallVector<unsigned> getTakenRegions(mlir::Operation *branch) const;
 
   /// True if constants show that no rank enters `region`: those of the ranks,
   /// or else constants of the IR.

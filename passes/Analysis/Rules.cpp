@@ -15,12 +15,12 @@ static constexpr StringRef kNames[] = {
     "parts-are-equal",
     "ranks-are-equal",
     "captures-are-ignored",
-    "ways-are-ignored",
-    "turns-are-ignored",
+    "paths-are-ignored",
+    "iterations-are-ignored",
     "joins-are-ignored",
     "conditions-are-ignored",
     "trip-counts-are-ignored",
-    "groups-go-together",
+    "groups-take-one-path",
     "orders-may-differ",
     "early-exits-are-ignored",
     "counts-may-differ",
@@ -30,10 +30,10 @@ static constexpr StringRef kNames[] = {
     "channels-may-differ",
     "attributes-may-differ",
     "types-may-differ",
-    "sides-may-have-other-sizes",
+    "side-sizes-may-differ",
     "bounds-may-differ",
     "nested-conditions-may-differ",
-    "whiles-are-alike",
+    "unknown-trip-counts-are-equal",
     "plain-arguments-may-differ",
     "merged-regions-may-differ",
     "orderless-regions-are-allowed",
@@ -47,16 +47,16 @@ static constexpr StringRef kNames[] = {
     "sizes-may-differ",
 };
 static_assert(std::size(kNames) ==
-                  static_cast<size_t>(BrokenRule::SizesMayDiffer),
+                  static_cast<size_t>(UniformityRule::SizesMayDiffer),
               "a name for each rule");
 
-std::optional<BrokenRule> lockstep::parseBrokenRule(StringRef name) {
+std::optional<UniformityRule> lockstep::parseBrokenRule(StringRef name) {
   if (name.empty())
-    return BrokenRule::None;
+    return UniformityRule::None;
   const StringRef *found = llvm::find(kNames, name);
   if (found == std::end(kNames))
     return std::nullopt;
-  return static_cast<BrokenRule>(found - std::begin(kNames) + 1);
+  return static_cast<UniformityRule>(found - std::begin(kNames) + 1);
 }
 
 ArrayRef<StringRef> lockstep::getRuleNames() { return kNames; }

@@ -20,7 +20,7 @@ namespace lockstep {
 /// A rule that is disabled, by tests only. An enumerator states the false
 /// assumption that replaces the rule; its name on the command line is in
 /// lowercase with hyphens: `ids-are-equal`.
-enum class BrokenRule : uint8_t {
+enum class UniformityRule : uint8_t {
   None,
   // Rules about which values are equal on all replicas.
   /// The number of a replica is no source of varying values.
@@ -38,9 +38,9 @@ enum class BrokenRule : uint8_t {
   /// A value that the body of an operation captures is not an operand of it.
   CapturesAreIgnored,
   /// The value of a branch or loop does not depend on the path through it.
-  WaysAreIgnored,
+  PathsAreIgnored,
   /// Values that a loop carries do not reach the next iteration.
-  TurnsAreIgnored,
+  IterationsAreIgnored,
   /// The values of blocks do not depend on the path to them.
   JoinsAreIgnored,
   // Rules about whether all replicas issue the same collectives.
@@ -49,7 +49,7 @@ enum class BrokenRule : uint8_t {
   /// The trip counts of a loop with collectives may differ.
   TripCountsAreIgnored,
   /// Members of a group take the same path through every branch.
-  GroupsGoTogether,
+  GroupsTakeOnePath,
   /// Collectives of groups that share ranks may be in different orders.
   OrdersMayDiffer,
   /// Only some replicas may reach a block with a collective.
@@ -64,13 +64,13 @@ enum class BrokenRule : uint8_t {
   AttributesMayDiffer,
   TypesMayDiffer,
   /// Sizes that are not known may differ between two sides.
-  SidesMayHaveOtherSizes,
+  SideSizesMayDiffer,
   /// Loops on two sides may have different bounds.
   BoundsMayDiffer,
   /// Branches on two sides may have different conditions.
   NestedConditionsMayDiffer,
   /// Loops on two sides with unknown trip counts have equal ones.
-  WhilesAreAlike,
+  UnknownTripCountsAreEqual,
   /// Two merge_calls may have different plain arguments.
   PlainArgumentsMayDiffer,
   /// Two merge_calls may have different regions.
@@ -93,7 +93,7 @@ enum class BrokenRule : uint8_t {
 };
 
 /// Nullopt if no rule has this name; `None` for the empty name.
-std::optional<BrokenRule> parseBrokenRule(llvm::StringRef name);
+std::optional<UniformityRule> parseBrokenRule(llvm::StringRef name);
 
 /// The names of all rules, as on the command line.
 llvm::ArrayRef<llvm::StringRef> getRuleNames();

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
@@ -26,12 +26,12 @@ void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch,
     unsigned controls = op == branch ? loop.getNumControlOperands() : 0;
     if (index < controls)
       return visitBounds(use, partition);
-    if (op == branch || !isBroken(BrokenRule::TurnsAreIgnored))
+    if (op == branch || !isBroken(UniformityRule::IterationsAreIgnored))
       mark(loop.getRegionIterArg(index - controls), reason, partition);
     return mark(loop.getResult(index - controls), reason, partition);
   }
   if (auto loop = dyn_cast<scf::WhileOp>(branch)) {
-    if (isa<scf::YieldOp>(op) && isBroken(BrokenRule::TurnsAreIgnored))
+    if (isa<scf::YieldOp>(op) && isBroken(UniformityRule::IterationsAreIgnored))
       return;
     if (!isa<scf::ConditionOp>(op))
       return mark(loop.getBeforeArguments()[index], reason, partition);
@@ -43,7 +43,8 @@ void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch,
   if (op == branch)
     return diverge(branch, use.get(), partition);
   // Only the ranks that enter a region contribute the value that it yields.
-  if (SmallVector<unsigned> ways = constants.getWays(branch); !ways.empty()) {
+  if (SmallVector<unsigned> ways = constants.getTakenRegions(branch);
+      !ways.empty()) {
     llvm::BitVector ranks(ways.size());
     for (auto [rank, way] : llvm::enumerate(ways))
       if (way == op->getParentRegion()->getRegionNumber())
@@ -88,7 +89,7 @@ bool UniformityAnalysis::addDivergence(Operation *branch, Value condition,
 void UniformityAnalysis::diverge(Operation *branch, Value condition,
                                  PartitionId partition) {
   if (!addDivergence(branch, condition, partition) ||
-      isBroken(BrokenRule::WaysAreIgnored))
+      isBroken(UniformityRule::PathsAreIgnored))
     return;
   Reason reason{VaryingBy::Control, branch, condition};
   markAll(branch->getResults(), reason, partition);
@@ -151,7 +152,7 @@ void UniformityAnalysis::divergeBlocks(Operation *terminator, Value condition,
   Reason reason{VaryingBy::Control, terminator, condition};
   // The arguments of the join depend on the path; so do values that are defined
   // in `between` (for example in a loop) and used behind it.
-  bool isMarked = !isBroken(BrokenRule::JoinsAreIgnored);
+  bool isMarked = !isBroken(UniformityRule::JoinsAreIgnored);
   if (join && isMarked)
     markAll(join->getArguments(), reason, partition);
   for (Block *block : between) {

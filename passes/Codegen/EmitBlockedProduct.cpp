@@ -36,7 +36,7 @@ static int64_t getStride(const Product &product, OpOperand *operand,
   return strides[*index] * getElementBytes(type.getElementType());
 }
 
-bool lockstep::wantsBlocks(const Product &product,
+bool lockstep::shouldBlock(const Product &product,
                            const CodegenTarget &target) {
   BlockShape block = chooseBlock(product, target);
   if (product.kDims.size() != 1 || !product.row ||
@@ -157,11 +157,11 @@ private:
                   minimum(constant(depth), subtract(constant(length), first)));
       });
     dims[k] = Value();
-    forEachVector(numColumns, numRows,
-                  [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {
-                    emitEpilogue(loadVector(sums, {r, c}, lanes), point,
-                                 active);
-                  });
+    forEachVector(
+        numColumns, numRows,
+        [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {
+          emitEpilogue(loadVector(sums, {r, c}, lanes), point, active);
+        });
   }
 
   /// Calls `body` for the vectors of the chunk; the last of a row may extend
@@ -240,8 +240,9 @@ private:
 
   void initializeSums(Value numColumns, Value numRows) {
     forEachPaddingVector(numColumns, [&](Value c) {
-      forLoop(constant(0), numRows, 1,
-              [&](Value r) { storeVector(getZeros(), sums, {r, c}, lanes); });
+      forLoop(constant(0), numRows, 1, [&](Value r) {
+        storeVector(getZeros(), sums, {r, c}, lanes);
+      });
     });
     forEachVector(numColumns, numRows,
                   [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {

@@ -205,7 +205,7 @@ void lockstep::emitProduct(OpBuilder &builder, ProductGroup &group,
                            ArrayRef<Split> splits) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(group.getPosition());
-  if (wantsBlocks(group.product, target))
+  if (shouldBlock(group.product, target))
     emitBlockedProduct(builder, group, target, tile, splits);
   else
     Emitter(builder, group, target).emit(tile, splits);

@@ -4,7 +4,7 @@
 #include "passes/Codegen/Codegen.h"
 #include "passes/Codegen/CostEstimate.h"
 #include "passes/Codegen/InPlace.h"
-#include "passes/Emit/KernelArguments.h"
+#include "passes/Emit/ArgumentTables.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 #include "runtime/artifact/KernelArguments.h"

@@ -86,7 +86,7 @@ private:
 /// Whether the product has a long reduction, so that blocks of both operands
 /// are packed to stay in the caches, and partial results are kept in memory
 /// between blocks. Every element is still one chain of multiply-adds in order.
-bool wantsBlocks(const Product &product, const CodegenTarget &target);
+bool shouldBlock(const Product &product, const CodegenTarget &target);
 void emitBlockedProduct(mlir::OpBuilder &builder, ProductGroup &group,
                         const CodegenTarget &target, mlir::Value tile,
                         llvm::ArrayRef<Split> splits);

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_PASSES_EMIT_ELEMENTS_H
 #define LOCKSTEP_PASSES_EMIT_ELEMENTS_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

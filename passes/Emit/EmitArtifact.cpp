@@ -10,7 +10,7 @@
 #include "passes/Analysis/UserLocation.h"
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitProgram.h"
-#include "passes/Emit/KernelArguments.h"
+#include "passes/Emit/ArgumentTables.h"
 
 #include "runtime/artifact/ArtifactWriter.h"
 #include "runtime/verification/Verification.h"

@@ -4,7 +4,7 @@
 #define LOCKSTEP_PASSES_EMIT_EMITPROGRAM_H
 
 #include "dialect/Device/DeviceDialect.h"
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -5,9 +5,9 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/PlainValues.h"
+#include "passes/Emit/ArgumentTables.h"
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitArtifact.h"
-#include "passes/Emit/KernelArguments.h"
 #include "passes/Emit/VariableSymbols.h"
 
 #include "runtime/artifact/Artifact.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernels/Grouping.h"
-#include "passes/Kernels/Scalars.h"
+#include "passes/Kernels/KernelScalars.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -97,7 +97,7 @@ LogicalResult countByIndex(OpBuilder &builder, scf::ForOp loop) {
 
 /// Replaces a while loop whose condition is constantly false by the operations
 /// of its first region. (One whose condition is constantly true is kept.)
-void inlineLoopsWithoutTurns(func::FuncOp step) {
+void inlineLoopsWithoutIterations(func::FuncOp step) {
   SmallVector<scf::WhileOp> loops;
   step.walk([&](scf::WhileOp loop) {
     if (matchPattern(loop.getConditionOp().getCondition(), m_Zero()))
@@ -114,7 +114,7 @@ void inlineLoopsWithoutTurns(func::FuncOp step) {
 
 struct CarryTensors : impl::CarryTensorsPassBase<CarryTensors> {
   void runOnOperation() override {
-    inlineLoopsWithoutTurns(getOperation());
+    inlineLoopsWithoutIterations(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isStepControlFlow(op))

@@ -5,7 +5,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Kernels/Scalars.h"
+#include "passes/Kernels/KernelScalars.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

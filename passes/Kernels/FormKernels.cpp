@@ -3,12 +3,12 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Kernels/DynamicSizes.h"
 #include "passes/Kernels/Grouping.h"
-#include "passes/Kernels/Scalars.h"
+#include "passes/Kernels/InPlaceResults.h"
+#include "passes/Kernels/KernelScalars.h"
 #include "passes/Kernels/Structure.h"
-#include "passes/Kernels/TakeOver.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 
@@ -334,7 +334,7 @@ private:
       return storeScalar(builder, value.getLoc(), mapping.lookup(value));
     });
     device::YieldOp::create(builder, kernel.getLoc(), yielded);
-    takeOverArguments(kernel, oldValues, arguments, outputs);
+    annotateInPlace(kernel, oldValues, arguments, outputs);
     return kernel;
   }
 

@@ -207,7 +207,7 @@ public:
     for (unsigned i = 0; i < graph.ops.size(); ++i)
       for (unsigned source : graph.sources[i])
         if (graph.isCompute[i] && graph.isCompute[source] &&
-            group[i] != group[source] && wantsMerge(source, i) &&
+            group[i] != group[source] && shouldMerge(source, i) &&
             mayMerge(group[source], group[i]))
           merge(group[source], group[i]);
   }
@@ -222,7 +222,7 @@ private:
   static constexpr int64_t kSmallWork = 1 << 14;
   static constexpr int64_t kSmallGroupWork = 1 << 17;
 
-  bool wantsMerge(unsigned producer, unsigned consumer) {
+  bool shouldMerge(unsigned producer, unsigned consumer) {
     if (uniform[producer] != uniform[consumer])
       return false;
     auto product = dyn_cast<linalg::LinalgOp>(graph.ops[producer]);

@@ -1,7 +1,7 @@
 //===- SplitUniformResults.cpp - Split uniform from varying results -------===//
 
 #include "passes/Analysis/InlinedSteps.h"
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Kernels/DeadResults.h"
 #include "passes/Kernels/Grouping.h"
 #include "passes/Passes.h"

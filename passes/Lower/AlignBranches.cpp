@@ -26,8 +26,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Collective/CollectiveDialect.h"
-#include "passes/Analysis/Uniformity.h"
-#include "passes/Lower/ExchangeWays.h"
+#include "passes/Analysis/UniformityAnalysis.h"
+#include "passes/Lower/InterchangeBranch.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -131,9 +131,9 @@ private:
       cut(left, right);
       return success();
     }
-    if (left && right && isSameWay(left, right)) {
+    if (left && right && haveSameControl(left, right)) {
       cutBefore(left, right);
-      for (scf::IfOp inner : exchangeWays(branch, left, right))
+      for (scf::IfOp inner : interchangeBranch(branch, left, right))
         if (failed(BranchAligner(inner, uniformity, divergence).run()))
           return failure();
       return success();
@@ -144,8 +144,8 @@ private:
         return BranchAligner(inner, uniformity, uniformity.getDivergence(inner))
             .run();
     for (Operation *op : {left, right})
-      if (op && isa<CollectiveOpInterface>(op) && leavesAlone(op)) {
-        cutAlone(op);
+      if (op && isa<CollectiveOpInterface>(op) && canHoistAlone(op)) {
+        hoistAlone(op);
         return success();
       }
     Operation *unmatched = findCollective(left ? left : right);
@@ -162,7 +162,7 @@ private:
   /// that is the other side, they exchange placeholders that are never read.
   /// But the row counts of a scatter must not be placeholders, so its members
   /// must be known to take the side of the collective.
-  bool leavesAlone(Operation *op) {
+  bool canHoistAlone(Operation *op) {
     std::optional<llvm::BitVector> members = uniformity.getMembers(op);
     if (!members || members->none() ||
         uniformity.getPartitions().findSeparated(divergence.partition,
@@ -207,7 +207,7 @@ private:
       for (const Given &one : given) {
         Value own = isThen ? one.left : one.right;
         yielded.push_back(
-            own ? own : createUnread(builder, loc, one.any().getType()));
+            own ? own : createPlaceholder(builder, loc, one.any().getType()));
       }
       scf::YieldOp::create(builder, loc, yielded);
     }
@@ -296,7 +296,7 @@ private:
 
   /// Moves the operations before a collective of one side into a new branch,
   /// and hoists the collective.
-  void cutAlone(Operation *op) {
+  void hoistAlone(Operation *op) {
     bool isThen = op->getParentRegion() == &branch.getThenRegion();
     Operation *wait = getWait(op), *other = &side(branch, !isThen).front();
     llvm::SetVector<Value> carried;
@@ -390,7 +390,7 @@ private:
 
 /// Replaces branches on constant conditions by the side that is taken: the
 /// collectives of the other side need no counterpart.
-void takeKnownWays(func::FuncOp function) {
+void foldConstantBranches(func::FuncOp function) {
   IRRewriter rewriter(function.getContext());
   function.walk([&](scf::IfOp branch) {
     llvm::APInt condition;
@@ -409,7 +409,7 @@ void takeKnownWays(func::FuncOp function) {
 
 struct AlignBranches : impl::AlignBranchesPassBase<AlignBranches> {
   void runOnOperation() override {
-    takeKnownWays(getOperation());
+    foldConstantBranches(getOperation());
     UniformityAnalysis uniformity(getOperation());
     // Outermost branches only: nested ones are aligned with them.
     SmallVector<scf::IfOp> branches;

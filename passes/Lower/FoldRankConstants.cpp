@@ -1,7 +1,7 @@
 //===- FoldRankConstants.cpp - Fold constants equal on all ranks ----------===//
 
 #include "passes/Analysis/InlinedSteps.h"
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,7 +17,7 @@ namespace {
 
 /// Normalizes a loop with the same trip count on all replicas, but different
 /// bounds: it counts from zero, and each replica adds its own lower bound.
-void countFromZero(scf::ForOp loop, uint64_t turns) {
+void countFromZero(scf::ForOp loop, uint64_t tripCounts) {
   OpBuilder builder(loop);
   Location location = loop.getLoc();
   Type type = loop.getInductionVar().getType();
@@ -27,7 +27,7 @@ void countFromZero(scf::ForOp loop, uint64_t turns) {
   };
   Value lower = loop.getLowerBound(), step = loop.getStep();
   loop.setLowerBound(constant(0));
-  loop.setUpperBound(constant(turns));
+  loop.setUpperBound(constant(tripCounts));
   loop.setStep(constant(1));
   builder.setInsertionPointToStart(loop.getBody());
   auto distance =
@@ -48,9 +48,9 @@ struct FoldRankConstants : impl::FoldRankConstantsPassBase<FoldRankConstants> {
     getOperation().walk([&](Operation *op) {
       if (auto loop = dyn_cast<scf::ForOp>(op);
           loop && !uniformity.isUniform(loop.getInductionVar()))
-        if (SmallVector<uint64_t> turns = constants.getTripCounts(loop);
-            !turns.empty() && llvm::all_equal(turns))
-          loops.emplace_back(loop, turns.front());
+        if (SmallVector<uint64_t> tripCounts = constants.getTripCounts(loop);
+            !tripCounts.empty() && llvm::all_equal(tripCounts))
+          loops.emplace_back(loop, tripCounts.front());
       if (op->hasTrait<OpTrait::ConstantLike>())
         return;
       for (OpResult result : op->getResults())
@@ -58,8 +58,8 @@ struct FoldRankConstants : impl::FoldRankConstantsPassBase<FoldRankConstants> {
             !known.empty() && llvm::all_equal(known) && !result.use_empty())
           values.emplace_back(result, known.front());
     });
-    for (auto [loop, turns] : loops)
-      countFromZero(loop, turns);
+    for (auto [loop, tripCounts] : loops)
+      countFromZero(loop, tripCounts);
     for (auto [value, known] : values) {
       OpBuilder builder(value.getOwner());
       value.replaceAllUsesWith(arith::ConstantOp::create(

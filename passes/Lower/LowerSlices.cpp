@@ -36,7 +36,7 @@ static Value combine(OpBuilder &b, Location loc, replica::Scatter kind,
   case replica::Scatter::Update:
     return update;
   }
-  llvm_unreachable("unknown way of scattering");
+  llvm_unreachable("unknown kind of scatter");
 }
 
 /// Combines row `source` of `values` into row `target` of `table`, with a loop

@@ -8,7 +8,7 @@
 
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Analysis/InlinedSteps.h"
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Passes.h"
 
 #include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
@@ -51,7 +51,7 @@ public:
                                                          type);
   }
 
-  /// Collects the loops for `decideFirst`, which moves the body out of the
+  /// Collects the loops for `rotateLoop`, which moves the body out of the
   /// before-region. Values that a before-region computes could be forwarded by
   /// kernels only in the memory of the loop-carried values.
   FailureOr<Operation *>
@@ -73,7 +73,7 @@ public:
 
 /// Converts `do { body } while (condition)` to
 /// `go = true; while (go) { body; go = condition }`.
-void decideFirst(scf::WhileOp loop) {
+void rotateLoop(scf::WhileOp loop) {
   OpBuilder builder(loop);
   Location location = loop.getLoc();
   SmallVector<Value> inits(loop.getInits());
@@ -137,7 +137,7 @@ LogicalResult structureBlocks(Operation *function) {
     return function->emitError(
         "expected blocks that can be made loops and branches");
   for (scf::WhileOp loop : transformation.loops)
-    decideFirst(loop);
+    rotateLoop(loop);
   return failure(transformation.failed);
 }
 
@@ -236,7 +236,7 @@ struct StructureControlFlow
     UniformityAnalysis uniformity(getOperation());
     SmallVector<SmallVector<unsigned>> ways =
         llvm::map_to_vector(switches, [&](scf::IndexSwitchOp op) {
-          return uniformity.getConstants().getWays(op);
+          return uniformity.getConstants().getTakenRegions(op);
         });
     // The walk is post-order, so nested switches are split first.
     for (auto [op, way] : llvm::zip_equal(switches, ways))

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_PASSES_MEMORY_SHARING_H
 #define LOCKSTEP_PASSES_MEMORY_SHARING_H
 
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Memory/Layout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -43,7 +43,7 @@ FailureOr<StoragePlan> StorageAssigner::run() {
   Sharing sharing = findSharing(step, replicas, uniformity, layout.getModule());
   shared = std::move(sharing.values);
   plan.once = std::move(sharing.once);
-  wantVariables();
+  preferVariables();
   if (failed(assignBlock(step.getBody().front())))
     return failure();
   assignReturn(cast<func::ReturnOp>(step.getBody().front().getTerminator()));
@@ -106,7 +106,7 @@ void StorageAssigner::assignArguments() {
   }
 }
 
-void StorageAssigner::wantVariables() {
+void StorageAssigner::preferVariables() {
   auto returnOp = cast<func::ReturnOp>(step.getBody().front().getTerminator());
   for (auto [i, value] : llvm::enumerate(returnOp.getOperands()))
     if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {

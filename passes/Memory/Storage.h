@@ -12,7 +12,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Memory/Layout.h"
 #include "passes/Memory/Sizes.h"
 

@@ -4,8 +4,8 @@
 #define LOCKSTEP_PASSES_MEMORY_STORAGEASSIGNER_H
 
 #include "passes/Memory/Lifetimes.h"
+#include "passes/Memory/PreferredStorages.h"
 #include "passes/Memory/Storage.h"
-#include "passes/Memory/WantedStorages.h"
 
 namespace lockstep {
 
@@ -38,7 +38,7 @@ private:
                   StorageId destination);
   void assignArguments();
   /// Requests that the new values of variables are computed in the variables.
-  void wantVariables();
+  void preferVariables();
   /// Copies the new value of a variable that other workers change to it
   /// directly after `invoke`, if possible.
   void storeAtOnce(device::InvokeOp invoke, mlir::OpResult result,

@@ -60,7 +60,7 @@ llvm::SetVector<Value> lockstep::wrapDecisions(func::FuncOp step) {
   // One broadcast for all uses of a value.
   llvm::MapVector<Value, SmallVector<OpOperand *>> uses;
   step.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isTakenApart(op))
+    if (isProjected(op))
       for (OpOperand *operand : getDecidingOperands(op))
         if (!isDirect(step, operand->get()))
           uses[operand->get()].push_back(operand);

@@ -33,7 +33,7 @@ ArrayRef<Value> RoleHomes::getFlows(Value value) const {
   return it == flows.end() ? ArrayRef<Value>() : it->second;
 }
 
-bool lockstep::isTakenApart(Operation *op) {
+bool lockstep::isProjected(Operation *op) {
   return isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op);
 }
 
@@ -117,7 +117,7 @@ public:
       if (auto start = dyn_cast<collective::StartOp>(op);
           start && start.getRoot())
         findExchange(start);
-      if (!isTakenApart(op))
+      if (!isProjected(op))
         return;
       for (Flow &flow : getFlows(op))
         found.flows[flow.to] = flow.from;
@@ -239,7 +239,7 @@ private:
     for (bool changed = true; changed;) {
       changed = false;
       step.walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if (isTakenApart(op)) {
+        if (isProjected(op)) {
           for (Flow &flow : getFlows(op))
             changed |= settleFlow(flow);
           return WalkResult::advance();

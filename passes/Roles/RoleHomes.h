@@ -4,7 +4,7 @@
 #define LOCKSTEP_PASSES_ROLES_ROLEHOMES_H
 
 #include "dialect/Collective/CollectiveDialect.h"
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -70,7 +70,7 @@ private:
 
 /// True for control flow whose regions are projected to several roles. Other
 /// operations with regions belong to one role as a whole.
-bool isTakenApart(mlir::Operation *op);
+bool isProjected(mlir::Operation *op);
 
 /// The operands of an operation, and the values that its regions capture.
 llvm::SmallVector<mlir::Value> getNeededValues(mlir::Operation *op);

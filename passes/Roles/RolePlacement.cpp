@@ -150,7 +150,7 @@ private:
       return;
     if (Operation *parent = op->getParentOp(); parent != step)
       execute(parent, role);
-    if (isTakenApart(op)) {
+    if (isProjected(op)) {
       for (Value decision : getDecisions(op)) {
         if (role != kReplicas && replicas > 1 &&
             !uniformity.isUniform(decision)) {

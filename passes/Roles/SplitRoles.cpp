@@ -244,8 +244,8 @@ private:
             *findSizeBound(value, dimension, roles.get(kReplicas).getRanks()));
       }
     Value own = role == from ? mapping.lookup(value) : Value();
-    Value result = giveOrGet(value.getLoc(), type, own, from, to,
-                             channels.of(value, to), sizes, bounds);
+    Value result = sendOrReceive(value.getLoc(), type, own, from, to,
+                                 channels.of(value, to), sizes, bounds);
     if (role == to)
       mapping.map(value, result);
   }
@@ -292,8 +292,8 @@ private:
           arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size)
               .getResult());
     }
-    Value given = giveOrGet(loc, type, own, from, to,
-                            channels.of(value, to, dimension), {}, {});
+    Value given = sendOrReceive(loc, type, own, from, to,
+                                channels.of(value, to, dimension), {}, {});
     if (role == from)
       return size;
     return arith::IndexCastOp::create(
@@ -303,9 +303,9 @@ private:
 
   /// One end of a transfer: sends `own`, or, if it is null, receives and
   /// returns a value of type `type`.
-  Value giveOrGet(Location loc, RankedTensorType type, Value own, Role from,
-                  Role to, int64_t channel, ValueRange sizes,
-                  ArrayRef<int64_t> bounds) {
+  Value sendOrReceive(Location loc, RankedTensorType type, Value own, Role from,
+                      Role to, int64_t channel, ValueRange sizes,
+                      ArrayRef<int64_t> bounds) {
     FlatSymbolRefAttr group = to == kReplicas ? roles.getGroupWithReplicas(from)
                                               : roles.getPair(from, to);
     SmallVector<Value, 1> inputs;

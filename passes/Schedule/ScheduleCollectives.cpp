@@ -10,7 +10,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Passes.h"
 #include "passes/Schedule/ScheduleRemarks.h"
 

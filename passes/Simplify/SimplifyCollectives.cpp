@@ -10,7 +10,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 
@@ -56,7 +56,7 @@ int64_t getGroupSize(StartOp start) {
 
 /// Whether the wait for a collective of this kind implies a barrier: no rank
 /// leaves it before all have issued the start.
-bool meets(StartOp start) {
+bool impliesBarrier(StartOp start) {
   const runtime::CollectiveProperties &kind = start.getKindProperties();
   return kind.gives == runtime::Holders::all && kind.isSameForAll();
 }
@@ -312,7 +312,7 @@ private:
       if (auto barrier = dyn_cast<BarrierOp>(op)) {
         bool isImplied =
             (before && before.getGroupAttr() == barrier.getGroupAttr()) ||
-            (waited && meets(waited.getStart()) &&
+            (waited && impliesBarrier(waited.getStart()) &&
              waited.getStart().getGroupAttr() == barrier.getGroupAttr());
         if (!isImplied)
           continue;
@@ -323,7 +323,7 @@ private:
                                       atLine(previous->getLoc()));
         barrier.erase();
       } else if (auto start = dyn_cast<StartOp>(op);
-                 start && before && meets(start) &&
+                 start && before && impliesBarrier(start) &&
                  before.getGroupAttr() == start.getGroupAttr()) {
         removed(before.getLoc(),
                 "barrier is implied by the collective behind it" +

@@ -11,7 +11,7 @@
 #include "dialect/Replica/Strategy.h"
 #include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
-#include "passes/Verify/Story.h"
+#include "passes/Verify/ReasonNotes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

@@ -8,8 +8,8 @@
 #include "passes/Analysis/UserLocation.h"
 #include "passes/Verify/GroupComponents.h"
 #include "passes/Verify/Paths.h"
+#include "passes/Verify/ReasonNotes.h"
 #include "passes/Verify/SideBySide.h"
-#include "passes/Verify/Story.h"
 #include "passes/Verify/Verdict.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -55,7 +55,7 @@ private:
              scf::WhileOp, scf::ExecuteRegionOp>(op)) {
       if (Operation *collective = findCollective(op, uniformity.getSymbols());
           collective &&
-          !uniformity.isBroken(BrokenRule::OrderlessRegionsAreAllowed))
+          !uniformity.isBroken(UniformityRule::OrderlessRegionsAreAllowed))
         reportUnordered(collective, op);
       return;
     }
@@ -75,8 +75,8 @@ private:
   /// sequence on every path through it.
   bool verifyDivergent(Operation *op, Divergence divergence) {
     bool loops = isa<scf::ForOp, scf::WhileOp>(op);
-    if (uniformity.isBroken(loops ? BrokenRule::TripCountsAreIgnored
-                                  : BrokenRule::ConditionsAreIgnored))
+    if (uniformity.isBroken(loops ? UniformityRule::TripCountsAreIgnored
+                                  : UniformityRule::ConditionsAreIgnored))
       return true;
     for (const GroupComponent &component :
          findComponents(op, divergence.partition, uniformity)) {
@@ -87,7 +87,7 @@ private:
       auto counts = [&](Operation *collective) {
         return component.isSplit(uniformity.getMembers(collective));
       };
-      bool isEqual = loops ? verifyTurns(op, divergence, component, counts)
+      bool isEqual = loops ? verifyIterations(op, divergence, component, counts)
                            : verifySides(op, divergence, component, counts);
       if (!isEqual)
         return false;
@@ -95,9 +95,9 @@ private:
     return true;
   }
 
-  bool verifyTurns(Operation *op, Divergence divergence,
-                   const GroupComponent &component,
-                   llvm::function_ref<bool(Operation *)> counts) {
+  bool verifyIterations(Operation *op, Divergence divergence,
+                        const GroupComponent &component,
+                        llvm::function_ref<bool(Operation *)> counts) {
     Operation *collective = findCollective(op, uniformity.getSymbols(), counts);
     if (!collective)
       return true;
@@ -105,7 +105,7 @@ private:
     while (region->getParentOp() != op)
       region = region->getParentOp()->getParentRegion();
     Sequence turn = matcher.getSequence(*region, counts);
-    std::string left = "in one more turn", right = "out of the loop",
+    std::string left = "in one more iteration", right = "out of the loop",
                 after = describeNext(op, uniformity.getSymbols()),
                 done = "; up to the first difference";
     if (SmallVector<uint64_t> counts =
@@ -115,13 +115,13 @@ private:
       auto [more, fewer] = findDifferent(counts, component);
       if (counts[more] < counts[fewer])
         std::swap(more, fewer);
-      left =
-          describeRank(more) + " (" + std::to_string(counts[more]) + " turns)";
+      left = describeRank(more) + " (" + std::to_string(counts[more]) +
+             " iterations)";
       right = describeRank(fewer) + " (" + std::to_string(counts[fewer]) +
-              (counts[fewer] == 1 ? " turn)" : " turns)");
+              (counts[fewer] == 1 ? " iteration)" : " iterations)");
       if (counts[fewer] > 0)
         done = ", after " + std::to_string(counts[fewer]) +
-               (counts[fewer] == 1 ? " equal turn" : " equal turns");
+               (counts[fewer] == 1 ? " equal iteration" : " equal iterations");
       ranks = RankPair(more, fewer);
     } else {
       ranks = component.separated;
@@ -141,7 +141,7 @@ private:
     std::vector<Sequence> sides;
     for (Region &region : op->getRegions())
       sides.push_back(matcher.getSequence(region, counts));
-    SmallVector<unsigned> ways = uniformity.getConstants().getWays(op);
+    SmallVector<unsigned> ways = uniformity.getConstants().getTakenRegions(op);
     // The lowest rank that takes each side; a side that no member takes does
     // not matter.
     std::vector<std::optional<unsigned>> who(sides.size());
@@ -163,8 +163,9 @@ private:
       ranks =
           ways.empty() ? component.separated : RankPair(*who[*first], *who[i]);
       std::string after = describeNext(op, uniformity.getSymbols());
-      Way left{describeWay(op, *first, who[*first]), sides[*first], after},
-          right{describeWay(op, i, who[i]), sides[i], after};
+      IssuedPath left{describeOutcome(op, *first, who[*first]), sides[*first],
+                      after},
+          right{describeOutcome(op, i, who[i]), sides[i], after};
       refuse(divergence, [&] { report(left, right, *difference, divergence); });
       return false;
     }
@@ -190,8 +191,8 @@ private:
     return (inReplicaForm ? "replica " : "rank ") + std::to_string(rank);
   }
 
-  std::string describeWay(Operation *op, unsigned region,
-                          std::optional<unsigned> rank) const {
+  std::string describeOutcome(Operation *op, unsigned region,
+                              std::optional<unsigned> rank) const {
     std::string way;
     if (isa<scf::IfOp>(op))
       way = region == 0 ? "true" : "false";
@@ -238,7 +239,7 @@ private:
 
   /// All members of the group of a collective must reach it.
   void verifyReached(Operation *op) {
-    if (uniformity.isBroken(BrokenRule::EarlyExitsAreIgnored))
+    if (uniformity.isBroken(UniformityRule::EarlyExitsAreIgnored))
       return;
     std::optional<llvm::BitVector> members = uniformity.getMembers(op);
     // At the limit, the analysis may have left out branches, and whether their
@@ -261,7 +262,7 @@ private:
     Operation *place = op;
     while (place->getParentRegion() != origin->getParent())
       place = place->getParentOp();
-    std::optional<Way> with, without;
+    std::optional<IssuedPath> with, without;
     Sequence sequences[2];
     for (Block *successor : origin->getSuccessors()) {
       std::string line =
@@ -271,12 +272,12 @@ private:
       if (!with &&
           paths.findThrough(successor, join, place->getBlock(), through)) {
         sequences[0] = std::move(through);
-        with = Way{where, sequences[0], "goes on"};
+        with = IssuedPath{where, sequences[0], "goes on"};
       } else if (!without) {
         sequences[1] = paths.findAny(successor, join);
-        without =
-            Way{where, sequences[1],
-                join ? "goes on behind the branch" : "goes on to the end"};
+        without = IssuedPath{where, sequences[1],
+                             join ? "goes on behind the branch"
+                                  : "goes on to the end"};
       }
     }
     std::string told;
@@ -305,9 +306,9 @@ private:
       report();
   }
 
-  void report(const Way &lhs, const Way &rhs, size_t difference,
+  void report(const IssuedPath &lhs, const IssuedPath &rhs, size_t difference,
               Divergence divergence) {
-    auto at = [&](const Way &way) {
+    auto at = [&](const IssuedPath &way) {
       return difference < way.sequence.size()
                  ? findCollective(way.sequence[difference].op,
                                   uniformity.getSymbols())
@@ -324,9 +325,9 @@ private:
                << (left->getName() == right->getName() ? "a different '" : "'")
                << right->getName()
                << "' in its place [E_COLLECTIVE_DIVERGENCE]";
-    tellVerdict(diagnostic, judge->judgeDifferent(lhs.sequence[difference],
-                                                  rhs.sequence[difference],
-                                                  divergence, ranks));
+    attachVerdict(diagnostic, judge->judgeDifferent(lhs.sequence[difference],
+                                                    rhs.sequence[difference],
+                                                    divergence, ranks));
     auto tell = [&](Operation *collective, const char *who, const Item &item,
                     const Item &other) {
       Diagnostic &note =
@@ -349,7 +350,7 @@ private:
          rhs.sequence[difference]);
     tell(right, "other replicas", rhs.sequence[difference],
          lhs.sequence[difference]);
-    tellDivergence(diagnostic, uniformity, divergence, ranks, told);
+    attachDivergenceNotes(diagnostic, uniformity, divergence, ranks, told);
   }
 
   static void describe(Diagnostic &note, Operation *collective) {
@@ -380,8 +381,9 @@ private:
     diagnostic << (divergence.branch->hasAttr("replica.static")
                        ? "[E_COLLECTIVE_DIVERGENCE]"
                        : "[E_COLLECTIVE_IN_CONTROL_FLOW]");
-    tellVerdict(diagnostic, judge->judgeMissing(collective, divergence, ranks));
-    tellDivergence(diagnostic, uniformity, divergence, ranks, told);
+    attachVerdict(diagnostic,
+                  judge->judgeMissing(collective, divergence, ranks));
+    attachDivergenceNotes(diagnostic, uniformity, divergence, ranks, told);
   }
 
   void reportUnordered(Operation *collective, Operation *op) {
@@ -393,7 +395,7 @@ private:
                << op->getName()
                << "', which does not say in which order or how often it is "
                   "issued [E_COLLECTIVE_IN_CONTROL_FLOW]";
-    tellVerdict(diagnostic, {false, "the order and number are open", op});
+    attachVerdict(diagnostic, {false, "the order and number are open", op});
     diagnostic.attachNote(getUserLocation(op->getLoc()))
         << "'" << op->getName() << "' is here";
   }

@@ -10,7 +10,7 @@
 #ifndef LOCKSTEP_PASSES_VERIFY_COLLECTIVEORDER_H
 #define LOCKSTEP_PASSES_VERIFY_COLLECTIVEORDER_H
 
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Verify/Verdict.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -11,7 +11,7 @@ bool lockstep::isSplit(const Members &members, PartitionId partition,
                        const UniformityAnalysis &uniformity) {
   if (!members)
     return partition != PartitionTable::kWhole;
-  return !uniformity.isBroken(BrokenRule::GroupsGoTogether) &&
+  return !uniformity.isBroken(UniformityRule::GroupsTakeOnePath) &&
          uniformity.getPartitions()
              .findSeparated(partition, *members)
              .has_value();
@@ -39,7 +39,7 @@ std::vector<GroupComponent>
 lockstep::findComponents(Operation *op, PartitionId partition,
                          const UniformityAnalysis &uniformity) {
   std::vector<GroupComponent> components;
-  bool isEachAlone = uniformity.isBroken(BrokenRule::OrdersMayDiffer);
+  bool areAllSingletons = uniformity.isBroken(UniformityRule::OrdersMayDiffer);
   for (Members &group : findGroups(op, uniformity)) {
     GroupComponent joined;
     joined.members = group;
@@ -48,7 +48,7 @@ lockstep::findComponents(Operation *op, PartitionId partition,
     // Merge all components that share ranks with the group.
     std::vector<GroupComponent> others;
     for (GroupComponent &component : components) {
-      if (isEachAlone || !shareRanks(component.members, group)) {
+      if (areAllSingletons || !shareRanks(component.members, group)) {
         others.push_back(std::move(component));
         continue;
       }

@@ -13,7 +13,7 @@
 #ifndef LOCKSTEP_PASSES_VERIFY_GROUPCOMPONENTS_H
 #define LOCKSTEP_PASSES_VERIFY_GROUPCOMPONENTS_H
 
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Verify/Story.h"
+#include "passes/Verify/ReasonNotes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -151,7 +151,8 @@ Inputs Inputs::of(ValueRange values) {
   return std::move(finder.inputs);
 }
 
-Inputs Inputs::ownOf(ValueRange values, const UniformityAnalysis &uniformity) {
+Inputs Inputs::perReplicaInputsOf(ValueRange values,
+                                  const UniformityAnalysis &uniformity) {
   InputFinder finder(
       [&](Value from) { return !uniformity.isEqualWhereDefined(from); },
       /*throughCalls=*/false);
@@ -159,7 +160,7 @@ Inputs Inputs::ownOf(ValueRange values, const UniformityAnalysis &uniformity) {
   return std::move(finder.inputs);
 }
 
-bool Inputs::meets(const Inputs &others) const {
+bool Inputs::intersects(const Inputs &others) const {
   return llvm::any_of(arguments,
                       [&](Value argument) {
                         return others.arguments.contains(argument);

@@ -9,7 +9,7 @@
 #ifndef LOCKSTEP_PASSES_VERIFY_INPUTS_H
 #define LOCKSTEP_PASSES_VERIFY_INPUTS_H
 
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -32,11 +32,11 @@ struct Inputs {
   /// Per-replica arguments that may make `values` differ: all values on the
   /// def-use chain from the argument may differ between replicas. (An input
   /// that passes through an all_reduce does not count, as its result is equal.)
-  static Inputs ownOf(mlir::ValueRange values,
-                      const UniformityAnalysis &uniformity);
+  static Inputs perReplicaInputsOf(mlir::ValueRange values,
+                                   const UniformityAnalysis &uniformity);
 
   /// True if these and `others` have an argument or variable in common.
-  bool meets(const Inputs &others) const;
+  bool intersects(const Inputs &others) const;
   /// One of the inputs, by the name that the user knows; empty if there is
   /// none.
   std::string describe() const;

@@ -112,7 +112,7 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     is refused for two replicas with
     ```
     model.py:21:10: error: 'replica.all_reduce' is under a condition that may differ between replicas: some would wait in it
-        for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: replicas 0 and 1 go different ways)
+        for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: replicas 0 and 1 take different paths)
     model.py:13:6: note: the condition of this branch may differ between replicas ('scf.if'); up to the first difference they issue
         replica 0 (true)                              |  replica 1 (false)
         all_reduce sum of tensor<4xf32> (model.py:21) != goes on to all_gather of tensor<4xf32> along axis 0 (model.py:25)

@@ -2,7 +2,7 @@
 
 #include "passes/Verify/Paths.h"
 
-#include "passes/Analysis/Uniformity.h"
+#include "passes/Analysis/UniformityAnalysis.h"
 
 #include "mlir/IR/Dominance.h"
 

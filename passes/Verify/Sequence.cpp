@@ -116,14 +116,14 @@ bool SequenceMatcher::haveEqualAttributes(Operation *lhs,
     return true;
   auto rule = [](StringRef name) {
     if (name == "kind")
-      return BrokenRule::KindsMayDiffer;
+      return UniformityRule::KindsMayDiffer;
     if (name == "reduction")
-      return BrokenRule::ReductionsMayDiffer;
+      return UniformityRule::ReductionsMayDiffer;
     if (name == "group")
-      return BrokenRule::GroupsMayDiffer;
+      return UniformityRule::GroupsMayDiffer;
     // Ranks rendezvous on a channel: once assigned, it must be the same.
-    return name == "channel" ? BrokenRule::ChannelsMayDiffer
-                             : BrokenRule::AttributesMayDiffer;
+    return name == "channel" ? UniformityRule::ChannelsMayDiffer
+                             : UniformityRule::AttributesMayDiffer;
   };
   auto differs = [&](DictionaryAttr in, DictionaryAttr other) {
     return llvm::any_of(in, [&](NamedAttribute named) {
@@ -138,28 +138,28 @@ bool SequenceMatcher::haveEqualAttributes(Operation *lhs,
 /// other.
 bool SequenceMatcher::match(Operation *lhs, Operation *rhs) {
   if (lhs->getName() != rhs->getName())
-    return isBroken(BrokenRule::KindsMayDiffer);
+    return isBroken(UniformityRule::KindsMayDiffer);
   if (!haveEqualAttributes(lhs, rhs))
     return false;
-  if (!isBroken(BrokenRule::TypesMayDiffer) &&
+  if (!isBroken(UniformityRule::TypesMayDiffer) &&
       (lhs->getOperandTypes() != rhs->getOperandTypes() ||
        lhs->getResultTypes() != rhs->getResultTypes()))
     return false;
-  if (!isBroken(BrokenRule::SidesMayHaveOtherSizes) &&
+  if (!isBroken(UniformityRule::SideSizesMayDiffer) &&
       !haveStaticShapes(lhs->getOperandTypes()))
     return false;
   auto merge = dyn_cast<replica::MergeCallOp>(lhs);
   if (!merge)
     return true;
   // One region runs for all replicas, on one value of each plain argument.
-  if (!isBroken(BrokenRule::PlainArgumentsMayDiffer))
+  if (!isBroken(UniformityRule::PlainArgumentsMayDiffer))
     for (auto [left, right, argument] :
          llvm::zip_equal(lhs->getOperands(), rhs->getOperands(),
                          merge.getBody().getArguments()))
       if (!isa<replica::PerReplicaType>(argument.getType()) &&
           !areEqual(left, right))
         return false;
-  return isBroken(BrokenRule::MergedRegionsMayDiffer) ||
+  return isBroken(UniformityRule::MergedRegionsMayDiffer) ||
          OperationEquivalence::isRegionEquivalentTo(
              &lhs->getRegion(0), &rhs->getRegion(0),
              OperationEquivalence::IgnoreLocations);
@@ -174,7 +174,7 @@ bool SequenceMatcher::haveEqualControls(Operation *lhs, Operation *rhs) {
   // The condition of a while is computed in its region, so its trip count is
   // not known.
   if (isa<scf::WhileOp>(lhs))
-    return isBroken(BrokenRule::WhilesAreAlike);
+    return isBroken(UniformityRule::UnknownTripCountsAreEqual);
   if (!isa<scf::ForOp, scf::IfOp, scf::IndexSwitchOp>(lhs))
     return false;
   bool loops = isa<scf::ForOp>(lhs);
@@ -184,8 +184,8 @@ bool SequenceMatcher::haveEqualControls(Operation *lhs, Operation *rhs) {
   if (loops && cast<scf::ForOp>(lhs).getUnsignedCmp() !=
                    cast<scf::ForOp>(rhs).getUnsignedCmp())
     return false;
-  if (isBroken(loops ? BrokenRule::BoundsMayDiffer
-                     : BrokenRule::NestedConditionsMayDiffer))
+  if (isBroken(loops ? UniformityRule::BoundsMayDiffer
+                     : UniformityRule::NestedConditionsMayDiffer))
     return true;
   for (unsigned i = 0; i < (loops ? 3u : 1u); ++i)
     if (!areEqual(lhs->getOperand(i), rhs->getOperand(i)))
@@ -222,7 +222,7 @@ std::optional<size_t> SequenceMatcher::findDifference(ArrayRef<Item> lhs,
   for (size_t i = 0; i < lhs.size() && i < rhs.size(); ++i)
     if (!areEqual(lhs[i], rhs[i]))
       return i;
-  if (lhs.size() == rhs.size() || isBroken(BrokenRule::CountsMayDiffer))
+  if (lhs.size() == rhs.size() || isBroken(UniformityRule::CountsMayDiffer))
     return std::nullopt;
   return std::min(lhs.size(), rhs.size());
 }

@@ -52,7 +52,7 @@ struct Item {
 class SequenceMatcher {
 public:
   explicit SequenceMatcher(mlir::SymbolTableCollection &symbols,
-                           BrokenRule broken = BrokenRule::None)
+                           UniformityRule broken = UniformityRule::None)
       : symbols(&symbols), broken(broken) {}
 
   mlir::SymbolTableCollection &getSymbols() const { return *symbols; }
@@ -81,10 +81,10 @@ private:
   bool areEqual(mlir::Value lhs, mlir::Value rhs, unsigned depth = 0);
   void learn(mlir::Value lhs, mlir::Value rhs);
   void forget(size_t known);
-  bool isBroken(BrokenRule rule) const { return rule == broken; }
+  bool isBroken(UniformityRule rule) const { return rule == broken; }
 
   mlir::SymbolTableCollection *symbols;
-  BrokenRule broken;
+  UniformityRule broken;
   /// Pairs of equal values: results of matching collectives, of which each
   /// replica issues one, and computations from equal values.
   llvm::DenseSet<std::pair<mlir::Value, mlir::Value>> same;

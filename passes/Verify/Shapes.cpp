@@ -5,7 +5,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Verify/Story.h"
+#include "passes/Verify/ReasonNotes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
@@ -136,8 +136,8 @@ lockstep::verifyCollectiveShapes(FunctionOpInterface function,
                    << "' has type " << type
                    << ", and the size of its dimension " << d
                    << " may differ between replicas [E_SHAPE_MISMATCH]";
-        tellVerdict(diagnostic, judgeSize(size, op, judge));
-        tellWay(diagnostic, uniformity, operand);
+        attachVerdict(diagnostic, judgeSize(size, op, judge));
+        attachReasonChain(diagnostic, uniformity, operand);
         valid = failure();
         break;
       }

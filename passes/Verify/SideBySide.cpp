@@ -113,7 +113,7 @@ std::string lockstep::describeDetail(const Item &item, const Item &other) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return describeBounds(loop, cast<scf::ForOp>(there));
   if (isa<scf::WhileOp>(op))
-    return " of an unknown number of turns";
+    return " of an unknown number of iterations";
   if (!item.isCollective())
     return op->getOperand(0) == there->getOperand(0) ? ""
                                                      : " on another condition";
@@ -140,7 +140,7 @@ class Table {
 public:
   explicit Table(SequenceMatcher &matcher) : matcher(matcher) {}
 
-  void compare(const Way &lhs, const Way &rhs, unsigned depth) {
+  void compare(const IssuedPath &lhs, const IssuedPath &rhs, unsigned depth) {
     std::optional<size_t> found =
         matcher.findDifference(lhs.sequence, rhs.sequence);
     size_t difference =
@@ -211,9 +211,9 @@ private:
     std::string text =
         (isa<LoopLikeOpInterface>(item.op) ? "loop" : "branch") + detail;
     if (auto loop = dyn_cast<scf::ForOp>(item.op))
-      if (std::optional<llvm::APInt> turns = loop.getStaticTripCount())
-        text += " of " + std::to_string(turns->getZExtValue()) +
-                (turns->isOne() ? " turn" : " turns");
+      if (std::optional<llvm::APInt> iterations = loop.getStaticTripCount())
+        text += " of " + std::to_string(iterations->getZExtValue()) +
+                (iterations->isOne() ? " iteration" : " iterations");
     size_t inside = 0;
     Operation *first = nullptr;
     item.op->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -234,7 +234,8 @@ private:
 
 } // namespace
 
-std::string lockstep::tellSideBySide(const Way &lhs, const Way &rhs,
+std::string lockstep::tellSideBySide(const IssuedPath &lhs,
+                                     const IssuedPath &rhs,
                                      SequenceMatcher &matcher) {
   Table table(matcher);
   table.add(0, lhs.who, rhs.who, false);

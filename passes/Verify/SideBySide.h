@@ -10,7 +10,7 @@
 namespace lockstep {
 
 /// One of two paths that replicas take.
-struct Way {
+struct IssuedPath {
   /// The replica that takes the path ("replica 0 (true)"), or the outcome that
   /// selects it ("where it is true").
   std::string who;
@@ -45,7 +45,7 @@ std::string describeDetail(const Item &item, const Item &other);
 ///
 /// Only the last few equal lines are shown; loops and branches whose regions
 /// differ are expanded.
-std::string tellSideBySide(const Way &lhs, const Way &rhs,
+std::string tellSideBySide(const IssuedPath &lhs, const IssuedPath &rhs,
                            SequenceMatcher &matcher);
 
 } // namespace lockstep

@@ -27,8 +27,8 @@ StringRef lockstep::toString(const Verdict &verdict) {
   return verdict.isWrong ? "wrong" : "not provable";
 }
 
-void lockstep::tellVerdict(InFlightDiagnostic &diagnostic,
-                           const Verdict &verdict) {
+void lockstep::attachVerdict(InFlightDiagnostic &diagnostic,
+                             const Verdict &verdict) {
   diagnostic << " (" << toString(verdict) << ": " << verdict.reason << ")";
   Diagnostic *told = diagnostic.getUnderlyingDiagnostic();
   if (!told)
@@ -105,7 +105,7 @@ static SmallVector<Value> getConditions(Operation *branch) {
 
 /// An operation in a region of several blocks is assumed to be
 /// control-dependent on all branches between them.
-std::vector<Judge::Step> Judge::getWay(Operation *place) const {
+std::vector<Judge::Step> Judge::getControlPath(Operation *place) const {
   std::vector<Step> way;
   for (Operation *op = place; op != function; op = op->getParentOp()) {
     Region *region = op->getParentRegion();
@@ -135,10 +135,10 @@ Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
   if (auto loop = dyn_cast<scf::ForOp>(step.branch)) {
     if (loop.getStaticTripCount())
       return Leads::Always;
-    for (uint64_t turns : constants.getTripCounts(loop))
-      there.push_back(turns > 0);
+    for (uint64_t iterations : constants.getTripCounts(loop))
+      there.push_back(iterations > 0);
   } else {
-    for (unsigned region : constants.getWays(step.branch))
+    for (unsigned region : constants.getTakenRegions(step.branch))
       there.push_back(region == step.region);
   }
   if (there.empty() || there.size() != ranks.size())
@@ -188,7 +188,7 @@ Verdict Judge::judgeDifferent(const Item &lhs, const Item &rhs,
                     isKnown(divergence),
                     ranks};
   if (std::optional<Verdict> undecided = findUndecided(lhs, rhs, divergence))
-    return tryOut(question, std::move(*undecided));
+    return searchCounterexample(question, std::move(*undecided));
   return judge(question);
 }
 
@@ -227,7 +227,7 @@ Judge::findUndecided(const Item &lhs, const Item &rhs,
     // Two groups in opposite orders deadlock only if they share two ranks that
     // take different paths.
     if (uniformity.getMembers(left) != uniformity.getMembers(right))
-      return isOpen("whether members of both groups go different ways could "
+      return isOpen("whether members of both groups take different paths could "
                     "not be decided",
                     divergence.branch);
   }
@@ -264,18 +264,20 @@ std::optional<Witness> Judge::findWitness(const Question &question) {
 
 /// Executes the program on random inputs where its form does not decide, or
 /// decides `wrong` under an assumption about inputs.
-Verdict Judge::tryOut(const Question &question, Verdict byForm) {
+Verdict Judge::searchCounterexample(const Question &question,
+                                    Verdict staticVerdict) {
   std::optional<Witness> witness = findWitness(question);
-  std::string does = question.branch ? " can lead replicas different ways"
-                                     : " can make it different";
+  std::string does = question.branch
+                         ? " can lead replicas along different paths"
+                         : " can make it different";
   if (!witness) {
-    if (!byForm.isWrong)
-      return byForm;
+    if (!staticVerdict.isWrong)
+      return staticVerdict;
     Verdict verdict =
-        isOpen("whether " + byForm.reason + " could not be decided: " +
+        isOpen("whether " + staticVerdict.reason + " could not be decided: " +
                    (findsExamples ? search.describeEffort()
                                   : "lockstep-verify searches for an example"),
-               byForm.condition);
+               staticVerdict.condition);
     verdict.isDoubtful = true;
     return verdict;
   }
@@ -286,7 +288,7 @@ Verdict Judge::tryOut(const Question &question, Verdict byForm) {
   SmallVector<Value> values = isInside ? getConditions(witness->branch)
                                        : SmallVector<Value>{question.value};
   // Only inputs that may make the values differ can be named as the cause.
-  Inputs own = Inputs::ownOf(values, uniformity);
+  Inputs own = Inputs::perReplicaInputsOf(values, uniformity);
   Value differs;
   std::string example =
       search.describe(*witness, own.arguments.getArrayRef(), &differs);
@@ -297,7 +299,7 @@ Verdict Judge::tryOut(const Question &question, Verdict byForm) {
     if (isInside)
       verdict.reason += " in " + describe(witness->branch);
   } else if (question.branch) {
-    verdict.reason = describe(witness->ranks) + " go different ways" +
+    verdict.reason = describe(witness->ranks) + " take different paths" +
                      (isInside ? " in " + describe(witness->branch) : "");
     example = search.describe(
         *witness, Inputs::of(values).arguments.getArrayRef(), &differs);
@@ -323,17 +325,18 @@ Verdict Judge::judgeByRank(const Question &question,
     return isOpen(
         "whether replicas that differ come there could not be decided",
         question.branch);
-  return isWrong(describe(*pair) + (question.branch ? " go different ways"
+  return isWrong(describe(*pair) + (question.branch ? " take different paths"
                                                     : " have different values"),
                  question.branch);
 }
 
 Verdict Judge::judge(const Question &question) {
-  Opinion opinion = judgeByForm(question);
+  StaticVerdict opinion = judgeStatically(question);
   Operation *other = question.use ? findOtherWriter(question.use) : nullptr;
-  if (opinion.state == Opinion::Final && !(opinion.verdict.isWrong && other))
+  if (opinion.state == StaticVerdict::Final &&
+      !(opinion.verdict.isWrong && other))
     return opinion.verdict;
-  Verdict verdict = tryOut(question, std::move(opinion.verdict));
+  Verdict verdict = searchCounterexample(question, std::move(opinion.verdict));
   // A later write to the same variable may restore a value that is equal on all
   // replicas.
   if (verdict.isDoubtful && other)
@@ -362,14 +365,14 @@ Operation *Judge::findOtherWriter(Operation *op) {
   return last == op ? before : last;
 }
 
-Judge::Opinion Judge::judgeByForm(const Question &question) const {
+Judge::StaticVerdict Judge::judgeStatically(const Question &question) const {
   llvm::BitVector ranks(uniformity.getPartitions().getNumRanks(), true);
   if (std::optional<llvm::BitVector> members =
           uniformity.getMembers(question.place))
     ranks &= *members;
   // All other branches on which the answer depends.
-  llvm::SetVector<Operation *> onWay, others;
-  for (const Step &step : getWay(question.place)) {
+  llvm::SetVector<Operation *> onPath, others;
+  for (const Step &step : getControlPath(question.place)) {
     if (step.branch == question.branch)
       continue;
     Leads known = leads(step, ranks);
@@ -380,25 +383,25 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
           isOpen("whether replicas that differ come there could not be decided",
                  step.branch)};
     if (known == Leads::ByInput)
-      onWay.insert(step.branch);
+      onPath.insert(step.branch);
   }
   if (question.branch) {
     others.insert_range(refused);
     addInside(question.branch, others);
     others.remove(question.branch);
   }
-  others.insert_range(onWay);
+  others.insert_range(onPath);
   if (others.size() > kMostBranches)
     return {
         isOpen("it depends on " + std::to_string(others.size()) + " branches",
                question.branch),
-        Opinion::Final};
+        StaticVerdict::Final};
   Inputs asked = Inputs::of(question.value);
   std::vector<Inputs> inputs;
   for (Operation *other : others)
     inputs.push_back(Inputs::of(getConditions(other)));
 
-  auto share = [&](Operation *one, Operation *other) -> Opinion {
+  auto share = [&](Operation *one, Operation *other) -> StaticVerdict {
     return {isOpen("whether " + describe(one) + " and " + describe(other) +
                        " decide alike could not be decided",
                    one)};
@@ -409,18 +412,18 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
   if (question.isKnown) {
     for (auto [other, from] : llvm::zip_equal(others, inputs))
       if (from.hasRank)
-        return question.branch
-                   ? share(question.branch, other)
-                   : Opinion{isOpen("whether replicas that differ come there "
-                                    "could not be decided",
-                                    other)};
+        return question.branch ? share(question.branch, other)
+                               : StaticVerdict{isOpen(
+                                     "whether replicas that differ come there "
+                                     "could not be decided",
+                                     other)};
     verdict = judgeByRank(question, ranks);
   } else {
     if (!ranks.empty() && ranks.count() < 2)
       return {
           isOpen("whether replicas that differ come there could not be decided",
                  question.branch)};
-    Inputs own = Inputs::ownOf(question.value, uniformity);
+    Inputs own = Inputs::perReplicaInputsOf(question.value, uniformity);
     if (own.arguments.empty()) {
       std::string from = own.describe();
       return {isOpen("whether " + name + " differs could not be decided" +
@@ -430,17 +433,18 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
     // A condition that shares inputs with other branches may be the same for
     // all replicas that reach it.
     for (auto [other, from] : llvm::zip_equal(others, inputs))
-      if (asked.meets(from))
+      if (asked.intersects(from))
         return question.branch
                    ? share(question.branch, other)
-                   : Opinion{isOpen(
+                   : StaticVerdict{isOpen(
                          "whether values that differ come there through " +
                              describe(other) + " could not be decided",
                          other)};
     own.variables.clear();
     verdict = isWrong(own.describe() +
-                          (question.branch ? " can lead replicas different ways"
-                                           : " can make it different"),
+                          (question.branch
+                               ? " can lead replicas along different paths"
+                               : " can make it different"),
                       question.branch);
   }
   if (!verdict.isWrong)
@@ -448,20 +452,20 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
   // The conditions of all branches on the path must be satisfiable together:
   // each has inputs, and none in common with the others.
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!onWay.contains(others[i]))
+    if (!onPath.contains(others[i]))
       continue;
     bool isFree =
         (!inputs[i].arguments.empty() || !inputs[i].variables.empty()) &&
-        !inputs[i].meets(asked);
+        !inputs[i].intersects(asked);
     for (size_t j = 0; j < inputs.size(); ++j)
-      isFree &=
-          i == j || !onWay.contains(others[j]) || !inputs[i].meets(inputs[j]);
+      isFree &= i == j || !onPath.contains(others[j]) ||
+                !inputs[i].intersects(inputs[j]);
     if (!isFree)
       return {isOpen("whether " + describe(others[i]) +
                          " leads there could not be decided",
                      others[i])};
   }
   // A verdict that follows from replica numbers alone holds for all inputs.
-  return {verdict,
-          question.isKnown && onWay.empty() ? Opinion::Final : Opinion::Open};
+  return {verdict, question.isKnown && onPath.empty() ? StaticVerdict::Final
+                                                      : StaticVerdict::Open};
 }

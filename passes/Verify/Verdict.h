@@ -43,7 +43,8 @@ llvm::StringRef toString(const Verdict &verdict);
 
 /// Appends the verdict to the message of an error, and records it in the
 /// metadata of the diagnostic (`findVerdict`).
-void tellVerdict(mlir::InFlightDiagnostic &diagnostic, const Verdict &verdict);
+void attachVerdict(mlir::InFlightDiagnostic &diagnostic,
+                   const Verdict &verdict);
 
 /// The recorded verdict of an error: `verdict`, `reason` and, as FILE:LINE,
 /// `condition`, which may be missing. Null for other errors.
@@ -107,7 +108,7 @@ private:
     mlir::Operation *use = nullptr;
   };
   /// A verdict from the form of the program alone.
-  struct Opinion {
+  struct StaticVerdict {
     Verdict verdict;
     enum {
       /// Executing examples would not change the verdict.
@@ -118,14 +119,14 @@ private:
   };
 
   Verdict judge(const Question &question);
-  Verdict tryOut(const Question &question, Verdict byForm);
+  Verdict searchCounterexample(const Question &question, Verdict staticVerdict);
   std::optional<Witness> findWitness(const Question &question);
-  Opinion judgeByForm(const Question &question) const;
+  StaticVerdict judgeStatically(const Question &question) const;
   std::optional<Verdict> findUndecided(const Item &lhs, const Item &rhs,
                                        const Divergence &divergence) const;
   Verdict judgeByRank(const Question &question,
                       const llvm::BitVector &ranks) const;
-  std::vector<Step> getWay(mlir::Operation *place) const;
+  std::vector<Step> getControlPath(mlir::Operation *place) const;
   Leads leads(const Step &step, llvm::BitVector &ranks) const;
   void addInside(mlir::Operation *branch,
                  llvm::SetVector<mlir::Operation *> &others) const;

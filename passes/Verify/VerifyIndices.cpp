@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
-#include "passes/Verify/Story.h"
+#include "passes/Verify/ReasonNotes.h"
 
 #include "dialect/Interfaces/ReplicaContext.h"
 #include "dialect/Replica/ReplicaDialect.h"
@@ -38,8 +38,8 @@ bool isEntered(Region &region) {
   if (isa<OpensContextInterface, scf::ExecuteRegionOp>(op))
     return true;
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    std::optional<llvm::APInt> turns = loop.getStaticTripCount();
-    return turns && !turns->isZero();
+    std::optional<llvm::APInt> iterations = loop.getStaticTripCount();
+    return iterations && !iterations->isZero();
   }
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     llvm::APInt condition;

@@ -13,7 +13,7 @@
 #include "passes/Passes.h"
 #include "passes/Verify/CollectiveOrder.h"
 #include "passes/Verify/Shapes.h"
-#include "passes/Verify/Story.h"
+#include "passes/Verify/ReasonNotes.h"
 #include "passes/Verify/Verdict.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -59,7 +59,7 @@ public:
       valid = false;
     // Sizes cannot be followed through kernels of functions in collective form.
     if (isa<replica::StepOp, replica::ProgramOp>(function) &&
-        !uniformity.isBroken(BrokenRule::SizesMayDiffer) &&
+        !uniformity.isBroken(UniformityRule::SizesMayDiffer) &&
         failed(verifyCollectiveShapes(function, uniformity, judge)))
       valid = false;
     return success(valid);
@@ -83,9 +83,9 @@ private:
     auto varying = llvm::find_if(op->getOperands(), [&](Value value) {
       return !uniformity.isUniform(value);
     });
-    if (uniformity.isBroken(BrokenRule::AssignmentsMayBeMissing))
+    if (uniformity.isBroken(UniformityRule::AssignmentsMayBeMissing))
       divergence = {};
-    if (uniformity.isBroken(BrokenRule::AssignedValuesMayDiffer))
+    if (uniformity.isBroken(UniformityRule::AssignedValuesMayDiffer))
       varying = op->operand_end();
     if (!divergence && varying == op->operand_end())
       return;
@@ -101,20 +101,20 @@ private:
         << ", and has no aggregation: its copies would diverge [E_AGG_NONE]";
     Verdict verdict = divergence ? judge.judgeReached(op, divergence)
                                  : judge.judgeValue(*varying, op);
-    tellVerdict(diagnostic, verdict);
+    attachVerdict(diagnostic, verdict);
     diagnostic.attachNote(getUserLocation(variable.getLoc()))
         << "the variable is declared here, without an aggregation";
     if (divergence)
-      tellDivergence(diagnostic, uniformity, divergence);
+      attachDivergenceNotes(diagnostic, uniformity, divergence);
     else
-      tellWay(diagnostic, uniformity, *varying);
+      attachReasonChain(diagnostic, uniformity, *varying);
   }
 
   /// In cross-replica context all copies are assigned one value (reference,
   /// section 4); only copies of an on_read variable may be assigned different
   /// values.
   void verifyUpdate(Operation *op) {
-    if (uniformity.isBroken(BrokenRule::UpdatesMayDiffer))
+    if (uniformity.isBroken(UniformityRule::UpdatesMayDiffer))
       return;
     replica::VariableOp variable =
         isa<replica::UpdateNonSlotOp>(op)
@@ -133,8 +133,8 @@ private:
       else
         diagnostic << "what is computed on each of them";
       diagnostic << " would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]";
-      tellVerdict(diagnostic, judge.judgeValue(operand, op));
-      tellWay(diagnostic, uniformity, operand);
+      attachVerdict(diagnostic, judge.judgeValue(operand, op));
+      attachReasonChain(diagnostic, uniformity, operand);
     }
   }
 
@@ -142,7 +142,7 @@ private:
   void verifyEqualResults(Operation *op) {
     for (OpResult result : op->getResults()) {
       if (isa<replica::PerReplicaType>(result.getType()) ||
-          uniformity.isBroken(BrokenRule::ResultsOfRunsMayDiffer) ||
+          uniformity.isBroken(UniformityRule::ResultsOfRunsMayDiffer) ||
           uniformity.isEqualWhereDefined(result))
         continue;
       InFlightDiagnostic diagnostic = error(op->getLoc());
@@ -153,8 +153,8 @@ private:
                         op->getContext(),
                         replica::getComponent(result.getType()))
                  << ", found " << result.getType();
-      tellVerdict(diagnostic, judge.judgeValue(result, op));
-      tellWay(diagnostic, uniformity, result);
+      attachVerdict(diagnostic, judge.judgeValue(result, op));
+      attachReasonChain(diagnostic, uniformity, result);
     }
   }
 
@@ -165,7 +165,7 @@ private:
     for (auto [index, operand, argument] :
          llvm::enumerate(op.getOperands(), op.getBody().getArguments())) {
       if (isa<replica::PerReplicaType>(argument.getType()) ||
-          uniformity.isBroken(BrokenRule::PlainValuesMayDiffer) ||
+          uniformity.isBroken(UniformityRule::PlainValuesMayDiffer) ||
           uniformity.isEqualWhereDefined(operand))
         continue;
       InFlightDiagnostic diagnostic = error(op.getLoc());
@@ -175,23 +175,23 @@ private:
                  << argument.getType() << "; expected "
                  << replica::PerReplicaType::get(
                         op.getContext(), cast<TensorType>(operand.getType()));
-      tellVerdict(diagnostic, judge.judgeValue(operand, op));
-      tellWay(diagnostic, uniformity, operand);
+      attachVerdict(diagnostic, judge.judgeValue(operand, op));
+      attachReasonChain(diagnostic, uniformity, operand);
     }
   }
 
   void verifyCall(Operation *op) {
-    if (uniformity.isBroken(BrokenRule::CallsAreAllowed))
+    if (uniformity.isBroken(UniformityRule::CallsAreAllowed))
       return;
     InFlightDiagnostic diagnostic = error(op->getLoc());
     diagnostic
         << "'" << op->getName()
         << "' is not inlined, so the order of collectives cannot be proven";
-    tellVerdict(diagnostic, {false, "what is called is not known", nullptr});
+    attachVerdict(diagnostic, {false, "what is called is not known", nullptr});
   }
 
   void verifyReturn(Operation *op) {
-    if (uniformity.isBroken(BrokenRule::ReturnedValuesMayDiffer))
+    if (uniformity.isBroken(UniformityRule::ReturnedValuesMayDiffer))
       return;
     Divergence divergence = uniformity.getDivergenceAround(op);
     for (OpOperand &operand : op->getOpOperands()) {
@@ -206,13 +206,13 @@ private:
       diagnostic << result
                  << " may differ between replicas, expected a value that is "
                     "equal on all of them; all_reduce it first";
-      tellVerdict(diagnostic, uniformity.isUniform(operand.get())
+      attachVerdict(diagnostic, uniformity.isUniform(operand.get())
                                   ? judge.judgeReached(op, divergence)
                                   : judge.judgeValue(operand.get(), op));
       if (uniformity.isUniform(operand.get()))
-        tellDivergence(diagnostic, uniformity, divergence);
+        attachDivergenceNotes(diagnostic, uniformity, divergence);
       else
-        tellWay(diagnostic, uniformity, operand.get());
+        attachReasonChain(diagnostic, uniformity, operand.get());
     }
   }
 
@@ -263,7 +263,7 @@ struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    std::optional<BrokenRule> broken = parseBrokenRule(brokenRuleName);
+    std::optional<UniformityRule> broken = parseBrokenRule(brokenRuleName);
     if (!broken) {
       getOperation().emitError()
           << "unknown rule '" << brokenRuleName << "'; expected one of "

@@ -84,7 +84,7 @@ public:
     draws.emplace(slice, replicas);
     interpret::RunOptions options;
     options.scheduleSeed = 0;
-    options.turnsEndAtWaits = true;
+    options.switchesOnlyAtWaits = true;
     options.unusedCollectivesWaitLate = true;
     options.budget = &left;
     options.onBranch = [this](int64_t replica, Operation *branch, int64_t way) {
@@ -122,7 +122,7 @@ public:
 
   ControlSlice slice;
   Trace trace;
-  std::shared_ptr<Draw> draw;
+  std::shared_ptr<InputSample> draw;
   /// For each replica, its results that are not the new value of a variable.
   std::vector<SmallVector<Data>> results;
 
@@ -135,7 +135,7 @@ private:
       return {FailureKind::TooLong, slice.function};
     }
     left -= draws->getSize();
-    draw = std::make_shared<Draw>(draws->draw(number));
+    draw = std::make_shared<InputSample>(draws->draw(number));
     trace.clear(replicas, numBranches);
     for (auto &[name, variable] : interpreter->variables())
       variable.copies.assign(replicas, draw->variables[name]);
@@ -163,7 +163,7 @@ private:
     std::vector<SmallVector<Data>> given(replicas);
     for (auto [mine, values] : llvm::zip_equal(given, draw->arguments))
       for (auto [index, value] : llvm::enumerate(values))
-        if (Draws::isGiven(slice.function, index))
+        if (RandomInputs::isGiven(slice.function, index))
           mine.push_back(value);
     if (auto step = dyn_cast<replica::StepOp>(function))
       return interpreter->run(step, given, results);
@@ -177,7 +177,7 @@ private:
   /// the most that a run which terminated has used.
   int64_t ofRun = kLeastOfRun, left = 0, longest = 0;
   std::unique_ptr<interpret::Interpreter> interpreter;
-  std::optional<Draws> draws;
+  std::optional<RandomInputs> draws;
 };
 
 /// The number of replicas; if it is not known, the smallest one possible.

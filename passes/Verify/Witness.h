@@ -2,10 +2,10 @@
 //
 // For steps that cannot be proven, the checks search inputs on which they fail:
 // the interpreter executes a slice of the control flow (ControlSlice.h) on
-// random inputs (Draws.h). An error that depends on inputs is called wrong only
-// if such inputs are found, and they are shown to the user as an example. The
-// effort is limited in operations, not in time, so that the same program has
-// the same verdict on every machine.
+// random inputs (RandomInputs.h). An error that depends on inputs is called
+// wrong only if such inputs are found, and they are shown to the user as an
+// example. The effort is limited in operations, not in time, so that the same
+// program has the same verdict on every machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 #define LOCKSTEP_PASSES_VERIFY_WITNESS_H
 
 #include "dialect/Reference/Machine.h"
-#include "passes/Analysis/Uniformity.h"
-#include "passes/Verify/Draws.h"
+#include "passes/Analysis/UniformityAnalysis.h"
+#include "passes/Verify/RandomInputs.h"
 
 #include <map>
 #include <memory>
@@ -25,7 +25,7 @@ namespace lockstep {
 /// Inputs on which a step fails, and two replicas that take different paths or
 /// hold different values.
 struct Witness {
-  std::shared_ptr<const Draw> inputs;
+  std::shared_ptr<const InputSample> inputs;
   RankPair ranks;
   /// The branch through which the replicas take different paths; null if they
   /// hold different values.
@@ -87,7 +87,7 @@ private:
   /// The runs in which replicas deadlocked, by the numbers of the branches
   /// that diverged, and two replicas that took different paths for each branch.
   struct Blocked {
-    std::shared_ptr<const Draw> inputs;
+    std::shared_ptr<const InputSample> inputs;
     std::map<unsigned, RankPair> ranks;
   };
   std::map<Branches, Blocked> blocked;

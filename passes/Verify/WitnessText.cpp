@@ -97,7 +97,8 @@ static std::string getName(FunctionOpInterface function, Value value) {
 
 /// The input of `replica` for an argument, or for a tensor of the first batch;
 /// null if there is none.
-static const Data *getValue(const Draw &draw, Value value, unsigned replica) {
+static const Data *getValue(const InputSample &draw, Value value,
+                            unsigned replica) {
   if (auto result = dyn_cast<OpResult>(value)) {
     if (!isa<replica::NextOp>(result.getOwner()) || draw.batches.empty())
       return nullptr;
@@ -162,7 +163,7 @@ static Attribute toAttribute(const Data &value, Type type) {
 }
 
 DictionaryAttr WitnessSearch::getInputs(const Witness &witness) {
-  const Draw &draw = *witness.inputs;
+  const InputSample &draw = *witness.inputs;
   if (!draw.batches.empty())
     return {};
   Builder builder(function.getContext());
@@ -170,7 +171,7 @@ DictionaryAttr WitnessSearch::getInputs(const Witness &witness) {
   for (const std::vector<Data> &mine : draw.arguments) {
     SmallVector<Attribute> given;
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (Draws::isGiven(function, index)) {
+      if (RandomInputs::isGiven(function, index)) {
         given.push_back(toAttribute(mine[index], type));
         if (!given.back())
           return {};

@@ -3,7 +3,7 @@
 #include "runtime/artifact/Artifact.h"
 
 #include "runtime/artifact/Signature.h"
-#include "runtime/artifact/Types.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Sha256.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #define LOCKSTEP_RUNTIME_ARTIFACT_ARTIFACT_H
 
 #include "runtime/artifact/Keys.h"
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 #include "runtime/support/Memory.h"
 #include "runtime/support/Status.h"
 

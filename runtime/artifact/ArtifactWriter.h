@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_ARTIFACT_ARTIFACTWRITER_H
 #define LOCKSTEP_RUNTIME_ARTIFACT_ARTIFACTWRITER_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 #ifndef LOCKSTEP_RUNTIME_ARTIFACT_KERNELARGUMENTS_H
 #define LOCKSTEP_RUNTIME_ARTIFACT_KERNELARGUMENTS_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include <cstdint>
 #include <string_view>

@@ -4,8 +4,8 @@
 #define LOCKSTEP_RUNTIME_ARTIFACT_VERIFIER_H
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/artifact/Roles.h"
-#include "runtime/artifact/Tables.h"
+#include "runtime/schema/RoleInfo.h"
+#include "runtime/schema/Tables.h"
 
 #include <cstdint>
 #include <string>

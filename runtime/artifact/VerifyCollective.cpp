@@ -1,8 +1,8 @@
 //===- VerifyCollective.cpp - operands and results of one collective ------===//
 
-#include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
 #include "runtime/collectives/CollectiveKinds.h"
+#include "runtime/schema/Types.h"
 
 #include <algorithm>
 

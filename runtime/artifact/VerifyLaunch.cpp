@@ -1,7 +1,7 @@
 //===- VerifyLaunch.cpp - launches and their arguments --------------------===//
 
-#include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
+#include "runtime/schema/Types.h"
 
 #include <algorithm>
 #include <utility>

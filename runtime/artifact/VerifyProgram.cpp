@@ -1,7 +1,7 @@
 //===- VerifyProgram.cpp - bindings, buffers and commands -----------------===//
 
-#include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
+#include "runtime/schema/Types.h"
 
 #include <set>
 

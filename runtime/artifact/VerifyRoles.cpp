@@ -1,7 +1,7 @@
 //===- VerifyRoles.cpp - roles, and the shards that they hold -------------===//
 
-#include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
+#include "runtime/schema/Types.h"
 
 #include <algorithm>
 #include <map>

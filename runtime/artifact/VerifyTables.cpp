@@ -1,7 +1,7 @@
 //===- VerifyTables.cpp - tables shared by all programs -------------------===//
 
-#include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
+#include "runtime/schema/Types.h"
 #include "runtime/verification/Verification.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 #ifndef LOCKSTEP_RUNTIME_CHECKPOINT_SAFETENSORSHEADER_H
 #define LOCKSTEP_RUNTIME_CHECKPOINT_SAFETENSORSHEADER_H
 
-#include "runtime/artifact/Types.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>

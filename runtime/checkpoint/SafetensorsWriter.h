@@ -3,8 +3,8 @@
 #ifndef LOCKSTEP_RUNTIME_CHECKPOINT_SAFETENSORSWRITER_H
 #define LOCKSTEP_RUNTIME_CHECKPOINT_SAFETENSORSWRITER_H
 
-#include "runtime/artifact/Types.h"
 #include "runtime/checkpoint/FileCalls.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>

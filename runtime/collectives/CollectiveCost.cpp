@@ -2,7 +2,7 @@
 
 #include "runtime/collectives/CollectiveCost.h"
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include <bit>
 

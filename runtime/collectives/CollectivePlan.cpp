@@ -2,9 +2,9 @@
 
 #include "runtime/collectives/CollectivePlan.h"
 
-#include "runtime/artifact/Roles.h"
-#include "runtime/artifact/Types.h"
 #include "runtime/collectives/ReduceTree.h"
+#include "runtime/schema/RoleInfo.h"
+#include "runtime/schema/Types.h"
 
 namespace lockstep::runtime {
 

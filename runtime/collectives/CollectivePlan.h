@@ -3,10 +3,10 @@
 #ifndef LOCKSTEP_RUNTIME_COLLECTIVES_COLLECTIVEPLAN_H
 #define LOCKSTEP_RUNTIME_COLLECTIVES_COLLECTIVEPLAN_H
 
-#include "runtime/artifact/artifact_generated.h"
 #include "runtime/collectives/CollectiveKinds.h"
 #include "runtime/collectives/Moves.h"
 #include "runtime/collectives/ReduceKernels.h"
+#include "runtime/schema/artifact_generated.h"
 #include "runtime/support/RankRange.h"
 #include "runtime/support/RowCopy.h"
 #include "runtime/support/Status.h"

@@ -1,9 +1,9 @@
 //===- CollectiveTiles.cpp - execution of one tile ------------------------===//
 
-#include "runtime/artifact/Roles.h"
-#include "runtime/artifact/Types.h"
 #include "runtime/collectives/CollectivePlan.h"
 #include "runtime/collectives/ReduceTree.h"
+#include "runtime/schema/RoleInfo.h"
+#include "runtime/schema/Types.h"
 
 #include <algorithm>
 #include <cstring>

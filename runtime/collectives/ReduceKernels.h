@@ -9,7 +9,7 @@
 #ifndef LOCKSTEP_RUNTIME_COLLECTIVES_REDUCEKERNELS_H
 #define LOCKSTEP_RUNTIME_COLLECTIVES_REDUCEKERNELS_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include <cstdint>
 

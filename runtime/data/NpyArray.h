@@ -3,9 +3,9 @@
 #ifndef LOCKSTEP_RUNTIME_DATA_NPYARRAY_H
 #define LOCKSTEP_RUNTIME_DATA_NPYARRAY_H
 
-#include "runtime/artifact/Types.h"
 #include "runtime/data/AlignedBytes.h"
 #include "runtime/data/InputFile.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>

@@ -14,7 +14,7 @@
 #ifndef LOCKSTEP_RUNTIME_DATA_NPYHEADER_H
 #define LOCKSTEP_RUNTIME_DATA_NPYHEADER_H
 
-#include "runtime/artifact/Types.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>

@@ -7,10 +7,10 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_CLUSTERIMPL_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_CLUSTERIMPL_H
 
-#include "runtime/artifact/Roles.h"
 #include "runtime/executor/Cluster.h"
 #include "runtime/executor/Crew.h"
 #include "runtime/executor/WholeVariables.h"
+#include "runtime/schema/RoleInfo.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,8 +1,8 @@
 //===- CoordinatorLanes.cpp - the clusters of a coordinator's workers -----===//
 
-#include "runtime/artifact/Roles.h"
 #include "runtime/executor/CoordinatorImpl.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/schema/RoleInfo.h"
 #include "runtime/support/RunningTime.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include "runtime/executor/DeviceSide.h"
 
-#include "runtime/artifact/Types.h"
+#include "runtime/schema/Types.h"
 
 #include <utility>
 

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_DEVICESIDE_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_DEVICESIDE_H
 
-#include "runtime/executor/Interpreter.h"
+#include "runtime/executor/CommandInterpreter.h"
 
 namespace lockstep::runtime {
 

@@ -11,8 +11,8 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_EXECUTOR_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_EXECUTOR_H
 
+#include "runtime/executor/CommandInterpreter.h"
 #include "runtime/executor/Failure.h"
-#include "runtime/executor/Interpreter.h"
 #include "runtime/executor/ThreadTeam.h"
 #include "runtime/executor/Watchdog.h"
 #include "runtime/transport/Network.h"
@@ -41,7 +41,7 @@ public:
     std::vector<Injection> injections;
     std::function<void(const std::string &)> onInjection;
     std::function<void(const DeadlineReport &)> onDeadline, onLongWait;
-    BrokenRule brokenRule = BrokenRule::none;
+    MemoryRule brokenRule = MemoryRule::none;
   };
 
   explicit Executor(Options options);

@@ -2,8 +2,8 @@
 
 #include "runtime/executor/Faults.h"
 
-#include "runtime/artifact/Types.h"
 #include "runtime/executor/ProgramState.h"
+#include "runtime/schema/Types.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "runtime/executor/FiniteChecker.h"
 
-#include "runtime/artifact/Types.h"
+#include "runtime/schema/Types.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,9 +2,9 @@
 
 #include "runtime/executor/Program.h"
 
-#include "runtime/artifact/Tables.h"
-#include "runtime/artifact/Types.h"
 #include "runtime/executor/Faults.h"
+#include "runtime/schema/Tables.h"
+#include "runtime/schema/Types.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "runtime/executor/ProgramState.h"
 
-#include "runtime/artifact/Roles.h"
+#include "runtime/schema/RoleInfo.h"
 
 #include <algorithm>
 #include <cstring>

@@ -38,7 +38,7 @@ Status RaceChecker::commandBegins(const Replica &replica, uint32_t command) {
   };
   switch (body->body_type()) {
   case artifact::CommandBody::Launch: {
-    if (brokenRule == BrokenRule::launchPassesEarly) {
+    if (brokenRule == MemoryRule::launchPassesEarly) {
       // Tiles that are not waited for are a separate agent, whose clock is
       // never joined.
       agent = helperAgent(replica.index);

@@ -27,7 +27,7 @@ namespace lockstep::runtime {
 /// and findings do not depend on timing.
 class RaceChecker final : public Observer {
 public:
-  explicit RaceChecker(BrokenRule brokenRule) : brokenRule(brokenRule) {}
+  explicit RaceChecker(MemoryRule brokenRule) : brokenRule(brokenRule) {}
 
   void runBegins(const ProgramState &state) override;
   void runEnds(const ProgramState &) override {}
@@ -75,7 +75,7 @@ private:
   /// Splits the cell that contains `address`, so that one begins there.
   void split(uintptr_t address);
 
-  BrokenRule brokenRule;
+  MemoryRule brokenRule;
   const ProgramState *state = nullptr;
   uint32_t replicaCount = 0;
   std::vector<VectorClock> clocks;

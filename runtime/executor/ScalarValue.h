@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_SCALARVALUE_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_SCALARVALUE_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include <cstddef>
 #include <cstdint>

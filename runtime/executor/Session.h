@@ -20,7 +20,7 @@
 #define LOCKSTEP_RUNTIME_EXECUTOR_SESSION_H
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/artifact/Types.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Clock.h"
 #include "runtime/support/Status.h"
 
@@ -51,7 +51,7 @@ struct DeadlineReport {
 
 /// Each breaks one of the safety rules of shared memory on purpose, so that
 /// tests can show that `checkRaces` reports it. Never set outside of tests.
-enum class BrokenRule : uint8_t {
+enum class MemoryRule : uint8_t {
   none = 0,
   /// A replica continues before all tiles of its launch are done.
   launchPassesEarly = 1,
@@ -144,7 +144,7 @@ struct SessionOptions {
   /// watchdog and writes one trace of all.
   bool inCluster = false;
   /// For tests only.
-  BrokenRule brokenRule = BrokenRule::none;
+  MemoryRule brokenRule = MemoryRule::none;
 };
 
 /// Index of a program among those of the session's role, in the order of the

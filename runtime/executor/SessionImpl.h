@@ -8,7 +8,6 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_SESSIONIMPL_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_SESSIONIMPL_H
 
-#include "runtime/artifact/Roles.h"
 #include "runtime/executor/Agreement.h"
 #include "runtime/executor/BoundsChecker.h"
 #include "runtime/executor/Executor.h"
@@ -16,6 +15,7 @@
 #include "runtime/executor/RaceChecker.h"
 #include "runtime/executor/Session.h"
 #include "runtime/executor/Trace.h"
+#include "runtime/schema/RoleInfo.h"
 
 #include <map>
 #include <memory>

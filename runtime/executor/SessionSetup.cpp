@@ -67,7 +67,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
   executorOptions.network = options.network.get();
   executorOptions.clusters = options.clusters;
   executorOptions.brokenRule =
-      options.checkRaces ? options.brokenRule : BrokenRule::none;
+      options.checkRaces ? options.brokenRule : MemoryRule::none;
   executor = std::make_unique<Executor>(std::move(executorOptions));
   LOCKSTEP_RETURN_IF_ERROR(executor->status());
   if (!options.traceFile.empty()) {

@@ -2,7 +2,7 @@
 
 #include "runtime/executor/VariableMemory.h"
 
-#include "runtime/artifact/Roles.h"
+#include "runtime/schema/RoleInfo.h"
 
 #include <cstring>
 

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_TRAINING_ELEMENTTEXT_H
 #define LOCKSTEP_RUNTIME_TRAINING_ELEMENTTEXT_H
 
-#include "runtime/artifact/Types.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 
 #include "runtime/data/AlignedBytes.h"
 #include "runtime/training/ElementText.h"
-#include "runtime/training/Scalars.h"
+#include "runtime/training/HostScalars.h"
 #include "runtime/training/Training.h"
 
 #include <fmt/format.h>

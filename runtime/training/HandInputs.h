@@ -6,7 +6,7 @@
 #include "runtime/data/Dataset.h"
 #include "runtime/executor/Cluster.h"
 #include "runtime/training/FileWatch.h"
-#include "runtime/training/Options.h"
+#include "runtime/training/TrainingOptions.h"
 
 #include <memory>
 #include <span>

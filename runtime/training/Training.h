@@ -9,11 +9,11 @@
 #include "runtime/executor/Coordinator.h"
 #include "runtime/training/DataSource.h"
 #include "runtime/training/Evaluation.h"
+#include "runtime/training/HostScalars.h"
 #include "runtime/training/MetricsFile.h"
-#include "runtime/training/Options.h"
 #include "runtime/training/Progress.h"
-#include "runtime/training/Scalars.h"
 #include "runtime/training/StepMetrics.h"
+#include "runtime/training/TrainingOptions.h"
 #include "runtime/training/WorkerSteps.h"
 
 #include <chrono>

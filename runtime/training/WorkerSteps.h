@@ -6,7 +6,7 @@
 #include "runtime/data/Batches.h"
 #include "runtime/executor/Coordinator.h"
 #include "runtime/training/DataSource.h"
-#include "runtime/training/Scalars.h"
+#include "runtime/training/HostScalars.h"
 #include "runtime/training/StepMetrics.h"
 
 #include <deque>

@@ -1,8 +1,8 @@
 //===- BuildModel.cpp - from tables to the model --------------------------===//
 
-#include "runtime/artifact/Roles.h"
-#include "runtime/artifact/Tables.h"
 #include "runtime/collectives/CollectiveKinds.h"
+#include "runtime/schema/RoleInfo.h"
+#include "runtime/schema/Tables.h"
 #include "runtime/verification/Model.h"
 #include "runtime/verification/Operands.h"
 

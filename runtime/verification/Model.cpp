@@ -2,8 +2,8 @@
 
 #include "runtime/verification/Model.h"
 
-#include "runtime/artifact/Tables.h"
 #include "runtime/collectives/CollectiveKinds.h"
+#include "runtime/schema/Tables.h"
 #include "runtime/verification/Verification.h"
 
 #include <algorithm>

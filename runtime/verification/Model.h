@@ -10,7 +10,7 @@
 #ifndef LOCKSTEP_RUNTIME_VERIFICATION_MODEL_H
 #define LOCKSTEP_RUNTIME_VERIFICATION_MODEL_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 #include "runtime/support/Status.h"
 #include "runtime/verification/Flow.h"
 #include "runtime/verification/Slice.h"

@@ -15,7 +15,7 @@ using artifact::Space;
 
 class Differences {
 public:
-  Differences(const Model &model, const Program &program, BrokenRule brokenRule)
+  Differences(const Model &model, const Program &program, ProofRule brokenRule)
       : model(model), program(program), slice(program.slice),
         brokenRule(brokenRule) {}
 
@@ -72,9 +72,9 @@ private:
                     slot.space == Space::constant ||
                     slot.space == Space::variable;
       if (slot.space == Space::rank && !slot.isRegister)
-        common = brokenRule == BrokenRule::ranksAreEqual;
+        common = brokenRule == ProofRule::ranksAreEqual;
       else if (!common)
-        common = brokenRule == BrokenRule::inputsAreEqual;
+        common = brokenRule == ProofRule::inputsAreEqual;
       if (!common)
         set(state, i);
     }
@@ -84,9 +84,9 @@ private:
   /// Whether the results are equal on all ranks.
   bool isCommon(const Channel &channel) const {
     bool kind = CollectiveProperties::of(channel.collective).isSameForAll() ||
-                brokenRule == BrokenRule::partsAreEqual;
+                brokenRule == ProofRule::partsAreEqual;
     return kind && (allReceive(model, channel, program) ||
-                    brokenRule == BrokenRule::groupsAreEqual);
+                    brokenRule == ProofRule::groupsAreEqual);
   }
 
   std::optional<Problem> execute(const Op &op, Bits &state) {
@@ -107,11 +107,11 @@ private:
       visitSlots(model, program, op, read, write);
       break;
     case OpKind::next:
-      differs = brokenRule != BrokenRule::inputsAreEqual;
+      differs = brokenRule != ProofRule::inputsAreEqual;
       visitSlots(model, program, op, read, write);
       break;
     case OpKind::endOnce:
-      if (brokenRule != BrokenRule::onceWritesForAll)
+      if (brokenRule != ProofRule::onceWritesForAll)
         for (uint32_t slot : slice.sectionWrites[op.branch])
           set(state, slot);
       break;
@@ -126,12 +126,12 @@ private:
                         model.describe(program, op.command)),
             {{program.role, op.command}}};
       if (branch.join != none &&
-          brokenRule != BrokenRule::localBranchesWriteNothing)
+          brokenRule != ProofRule::localBranchesWriteNothing)
         taint(branch.join, slice.regionWrites[op.branch]);
       break;
     }
     case OpKind::compute:
-      if (brokenRule == BrokenRule::launchesWriteNothing &&
+      if (brokenRule == ProofRule::launchesWriteNothing &&
           program.table(op).body_as_Launch())
         break;
       [[fallthrough]];
@@ -155,7 +155,7 @@ private:
   const Model &model;
   const Program &program;
   const Slice &slice;
-  BrokenRule brokenRule;
+  ProofRule brokenRule;
   std::vector<Bits> before, tainted;
   std::vector<bool> reached, queued;
   std::vector<uint32_t> work;
@@ -219,7 +219,7 @@ bool goesStraight(const artifact::Artifact &artifact, std::string_view name) {
 
 std::optional<Problem> findDivergence(const Model &model,
                                       const Program &program,
-                                      BrokenRule brokenRule) {
+                                      ProofRule brokenRule) {
   // A role of one rank cannot diverge.
   if (program.slice.empty() || program.ranks == 1)
     return std::nullopt;
@@ -227,7 +227,7 @@ std::optional<Problem> findDivergence(const Model &model,
 }
 
 std::optional<Problem> findSecondOrder(const Model &model,
-                                       BrokenRule brokenRule) {
+                                       ProofRule brokenRule) {
   if (model.programs.size() != 1)
     return Problem{fmt::format("{} roles have a program '{}'",
                                model.programs.size(), model.name),

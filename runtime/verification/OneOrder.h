@@ -33,12 +33,12 @@ bool goesStraight(const artifact::Artifact &artifact, std::string_view name);
 /// branch at which they may diverge.
 std::optional<Problem> findDivergence(const Model &model,
                                       const Program &program,
-                                      BrokenRule brokenRule);
+                                      ProofRule brokenRule);
 
 /// None if all ranks of the only role provably take one path, and all members
 /// of its groups are among them; else the reason why it is not known.
-std::optional<Problem>
-findSecondOrder(const Model &model, BrokenRule brokenRule = BrokenRule::none);
+std::optional<Problem> findSecondOrder(const Model &model,
+                                       ProofRule brokenRule = ProofRule::none);
 
 } // namespace lockstep::runtime::verification
 

@@ -2,7 +2,7 @@
 
 #include "runtime/verification/Operands.h"
 
-#include "runtime/artifact/Tables.h"
+#include "runtime/schema/Tables.h"
 #include "runtime/verification/Model.h"
 
 namespace lockstep::runtime::verification {

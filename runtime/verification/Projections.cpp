@@ -19,20 +19,20 @@ namespace {
 
 class Joiner {
 public:
-  Joiner(const Model &model, BrokenRule brokenRule)
+  Joiner(const Model &model, ProofRule brokenRule)
       : model(model), brokenRule(brokenRule) {}
 
   std::optional<Problem> find() {
     buildTrees();
     if (!problem)
       joinExchanges();
-    if (!problem && brokenRule != BrokenRule::exitsMayDiffer)
+    if (!problem && brokenRule != ProofRule::exitsMayDiffer)
       joinExits();
     if (!problem)
       checkClasses();
-    if (!problem && brokenRule != BrokenRule::ordersMayDiffer)
+    if (!problem && brokenRule != ProofRule::ordersMayDiffer)
       checkOrder();
-    if (!problem && brokenRule != BrokenRule::decisionsMayDiffer)
+    if (!problem && brokenRule != ProofRule::decisionsMayDiffer)
       checkDecisions();
     return std::move(problem);
   }
@@ -134,9 +134,9 @@ private:
           exchanges[item.index].push_back({role, &item});
     for (uint32_t channel = 0; channel < model.channels.size(); ++channel)
       if (isShared(model, channel) &&
-          brokenRule != BrokenRule::membersMayBeAbsent)
+          brokenRule != ProofRule::membersMayBeAbsent)
         checkMembers(channel, exchanges[channel]);
-    if (brokenRule == BrokenRule::pathsMayDiffer)
+    if (brokenRule == ProofRule::pathsMayDiffer)
       return;
     for (auto &[channel, refs] : exchanges)
       for (size_t i = 1; i < refs.size() && !problem; ++i)
@@ -361,7 +361,7 @@ private:
   }
 
   const Model &model;
-  BrokenRule brokenRule;
+  ProofRule brokenRule;
   std::optional<Problem> problem;
   /// By role.
   std::vector<ControlTree> trees;
@@ -375,7 +375,7 @@ private:
 } // namespace
 
 std::optional<Problem> findDisagreement(const Model &model,
-                                        BrokenRule brokenRule) {
+                                        ProofRule brokenRule) {
   return Joiner(model, brokenRule).find();
 }
 

@@ -25,7 +25,7 @@ namespace lockstep::runtime::verification {
 /// None if the programs of `model` are projections of one, else the place where
 /// it is not known.
 std::optional<Problem> findDisagreement(const Model &model,
-                                        BrokenRule brokenRule);
+                                        ProofRule brokenRule);
 
 } // namespace lockstep::runtime::verification
 

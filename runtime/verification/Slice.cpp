@@ -2,7 +2,7 @@
 
 #include "runtime/verification/Slice.h"
 
-#include "runtime/artifact/Tables.h"
+#include "runtime/schema/Tables.h"
 #include "runtime/verification/Model.h"
 #include "runtime/verification/Operands.h"
 
@@ -62,7 +62,7 @@ bool touches(const Model &model, const Op &op) {
 
 class SliceFinder {
 public:
-  SliceFinder(Model &model, BrokenRule brokenRule)
+  SliceFinder(Model &model, ProofRule brokenRule)
       : model(model), brokenRule(brokenRule) {}
 
   void find() {
@@ -253,7 +253,7 @@ private:
                           list.begin());
         };
         uint32_t first = at(b.offset()), last = at(b.offset() + b.size());
-        if (brokenRule == BrokenRule::overlapsAreIgnored && last - first > 1)
+        if (brokenRule == ProofRule::overlapsAreIgnored && last - first > 1)
           last = first;
         slice.bufferSlots[i] = {firstAtom[size_t(b.space())] + first,
                                 last - first};
@@ -312,7 +312,7 @@ private:
   }
 
   Model &model;
-  BrokenRule brokenRule;
+  ProofRule brokenRule;
   std::vector<Needs> needs;
   std::vector<uint64_t> commonCuts[spaces];
   Operands operands;
@@ -368,7 +368,7 @@ void visitSlots(const Model &model, const Program &program, const Op &op,
       write(slice.registerSlots[index]);
 }
 
-void findSlices(Model &model, BrokenRule brokenRule) {
+void findSlices(Model &model, ProofRule brokenRule) {
   SliceFinder(model, brokenRule).find();
 }
 

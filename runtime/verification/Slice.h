@@ -15,7 +15,7 @@
 #ifndef LOCKSTEP_RUNTIME_VERIFICATION_SLICE_H
 #define LOCKSTEP_RUNTIME_VERIFICATION_SLICE_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 #include "runtime/verification/Verification.h"
 
 #include <cstdint>
@@ -73,7 +73,7 @@ struct Slice {
 
 /// Fills the slices of all programs together, since the result of a collective
 /// depends on other programs.
-void findSlices(Model &model, BrokenRule brokenRule = BrokenRule::none);
+void findSlices(Model &model, ProofRule brokenRule = ProofRule::none);
 
 /// Whether other workers may have changed variables when the program continues
 /// after `op`.

@@ -2,8 +2,8 @@
 
 #include "runtime/verification/ValueNames.h"
 
-#include "runtime/artifact/Tables.h"
 #include "runtime/collectives/CollectiveKinds.h"
+#include "runtime/schema/Tables.h"
 
 #include <algorithm>
 
@@ -85,7 +85,7 @@ NameId NameTable::join(const std::vector<NameId> &pieces, uint64_t size) const {
 ConditionNames::ConditionNames(const Model &model, const Program &program,
                                const ControlTree &tree,
                                const std::vector<uint32_t> &loopClasses,
-                               NameTable &table, BrokenRule brokenRule)
+                               NameTable &table, ProofRule brokenRule)
     : model(model), program(program), tree(tree), loopClasses(loopClasses),
       table(table), brokenRule(brokenRule) {
   if (program.slice.empty())
@@ -223,7 +223,7 @@ void ConditionNames::enterLoop(uint32_t node, State &state) const {
       continue;
     NameId name = none;
     if (step != state.end())
-      name = brokenRule == BrokenRule::countersAreEqual
+      name = brokenRule == ProofRule::countersAreEqual
                  ? table.counter(loopClass, table.number(0), table.number(0))
                  : table.counter(loopClass, first->second, step->second);
     if (name == none)
@@ -238,7 +238,7 @@ void ConditionNames::execute(uint32_t index, State &state) {
   const artifact::Command &command = program.table(op);
   isInSection = inSection[index];
   if (changesVariables(model, program, op) &&
-      brokenRule != BrokenRule::variablesAreKept)
+      brokenRule != ProofRule::variablesAreKept)
     forgetSpace(state, Space::variable);
   switch (op.kind) {
   case OpKind::start:
@@ -338,7 +338,7 @@ void ConditionNames::start(uint32_t index, const artifact::Start &start,
     // sent value.
     bool isKept = !model.serversAreShared || program.firstRank == 0 ||
                   buffer(operand).space() != Space::variable;
-    if (isKept || brokenRule == BrokenRule::variablesAreKept)
+    if (isKept || brokenRule == ProofRule::variablesAreKept)
       write(operand, table.exchanged(channel, i, buffer(operand).size()),
             state);
   }
@@ -353,7 +353,7 @@ void ConditionNames::launch(const artifact::Launch &launch, State &state) {
     operands.push_back(read(launch.buffers()->Get(i), state));
   for (uint32_t i = 0; i < count(launch.registers()); ++i)
     operands.push_back(readRegister(launch.registers()->Get(i), state));
-  if (brokenRule == BrokenRule::launchesWriteNothing)
+  if (brokenRule == ProofRule::launchesWriteNothing)
     return;
   for (uint32_t i = launch.reads(); i < count(launch.buffers()); ++i) {
     uint32_t result = launch.buffers()->Get(i);

@@ -93,7 +93,7 @@ public:
   ConditionNames(const Model &model, const Program &program,
                  const ControlTree &tree,
                  const std::vector<uint32_t> &loopClasses, NameTable &table,
-                 BrokenRule brokenRule);
+                 ProofRule brokenRule);
 
   /// The name of a branch's condition, by its op; `none` if it has none.
   NameId at(uint32_t op) const {
@@ -132,7 +132,7 @@ private:
   const ControlTree &tree;
   const std::vector<uint32_t> &loopClasses;
   NameTable &table;
-  BrokenRule brokenRule;
+  ProofRule brokenRule;
   /// Loop -> registers that count its iterations.
   std::map<uint32_t, std::vector<Counter>> counters;
   /// Block -> names at its beginning, once it is reached.

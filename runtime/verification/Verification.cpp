@@ -15,7 +15,7 @@ namespace lockstep::runtime::verification {
 namespace {
 
 Expected<Model> prepare(const artifact::Artifact &artifact,
-                        std::string_view name, BrokenRule brokenRule) {
+                        std::string_view name, ProofRule brokenRule) {
   Expected<Model> model = buildModel(artifact, name);
   if (!model)
     return model;
@@ -26,8 +26,8 @@ Expected<Model> prepare(const artifact::Artifact &artifact,
 }
 
 /// The reason why the proof has failed, or none.
-std::optional<Problem> findProblem(const Model &model, BrokenRule brokenRule) {
-  if (model.mismatch && brokenRule != BrokenRule::channelsMayDiffer)
+std::optional<Problem> findProblem(const Model &model, ProofRule brokenRule) {
+  if (model.mismatch && brokenRule != ProofRule::channelsMayDiffer)
     return model.mismatch;
   if (model.programs.empty())
     return std::nullopt;
@@ -50,7 +50,7 @@ std::vector<DynamicBranch> listBranches(const Model &model) {
 } // namespace
 
 Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
-                      BrokenRule brokenRule) {
+                      ProofRule brokenRule) {
   Expected<Model> model = prepare(artifact, name, brokenRule);
   if (!model)
     return model.status();
@@ -70,10 +70,10 @@ Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
 Status checkProven(const artifact::Artifact &artifact, std::string_view name) {
   if (goesStraight(artifact, name))
     return Status::success();
-  Expected<Model> model = prepare(artifact, name, BrokenRule::none);
+  Expected<Model> model = prepare(artifact, name, ProofRule::none);
   if (!model)
     return model.status();
-  if (std::optional<Problem> problem = findProblem(*model, BrokenRule::none))
+  if (std::optional<Problem> problem = findProblem(*model, ProofRule::none))
     return unsupported(fmt::format(
         "could not prove that its ranks do not wait for each other forever: {} "
         "[E_NOT_PROVABLE]",

@@ -19,7 +19,7 @@
 #ifndef LOCKSTEP_RUNTIME_VERIFICATION_VERIFICATION_H
 #define LOCKSTEP_RUNTIME_VERIFICATION_VERIFICATION_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 #include "runtime/support/Status.h"
 
 #include <cstdint>
@@ -31,7 +31,7 @@ namespace lockstep::runtime::verification {
 
 /// A rule of the proof to disable, so that tests can show that it is necessary.
 /// Never set elsewhere.
-enum class BrokenRule : uint8_t {
+enum class ProofRule : uint8_t {
   none,
   // Ranks of one role.
   /// Inputs and private variables are equal on all ranks.
@@ -117,7 +117,7 @@ std::vector<std::string> programNames(const artifact::Artifact &artifact);
 /// The proof about the programs called `name`. Error: the tables are
 /// inconsistent, which the loader rejects.
 Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
-                      BrokenRule brokenRule = BrokenRule::none);
+                      ProofRule brokenRule = ProofRule::none);
 
 /// Success if the ranks of the programs called `name` provably do not wait for
 /// each other forever. As `prove`, without information for people only.

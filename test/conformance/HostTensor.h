@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TEST_CONFORMANCE_HOSTTENSOR_H
 #define LOCKSTEP_TEST_CONFORMANCE_HOSTTENSOR_H
 
-#include "runtime/artifact/Types.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "runtime/collectives/CollectiveKinds.h"
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include <string>
 #include <vector>

@@ -40,10 +40,10 @@ struct Step {
   uint32_t gradient, local, weight, sum, reduce, update;
 };
 
-Status check(TestProgram &p, BrokenRule rule = BrokenRule::none) {
+Status check(TestProgram &p, MemoryRule rule = MemoryRule::none) {
   VerifyOptions verify;
-  verify.allowSharedWritesAnywhere = rule == BrokenRule::sharedWritesAnywhere;
-  verify.allowSharedSubgroupResults = rule == BrokenRule::subgroupResultsShared;
+  verify.allowSharedWritesAnywhere = rule == MemoryRule::sharedWritesAnywhere;
+  verify.allowSharedSubgroupResults = rule == MemoryRule::subgroupResultsShared;
   auto session = p.session({.checkRaces = true, .brokenRule = rule}, verify);
   Status status = session->run("main");
   if (status.ok())
@@ -64,7 +64,7 @@ TEST(Races, noneInACorrectStep) {
 TEST(Races, launchPassesEarly) {
   TestProgram p(2);
   Step step(p);
-  Status status = check(p, BrokenRule::launchPassesEarly);
+  Status status = check(p, MemoryRule::launchPassesEarly);
   EXPECT_EQ(status.code(), StatusCode::race);
 }
 
@@ -73,7 +73,7 @@ TEST(Races, launchPassesEarly) {
 TEST(Races, onceRunsEarly) {
   TestProgram p(2);
   Step step(p);
-  Status status = check(p, BrokenRule::onceRunsEarly);
+  Status status = check(p, MemoryRule::onceRunsEarly);
   EXPECT_EQ(status.code(), StatusCode::race);
   EXPECT_NE(status.message().find("of space variable"), std::string::npos)
       << status.message();
@@ -83,7 +83,7 @@ TEST(Races, onceRunsEarly) {
 TEST(Races, waitReturnsEarly) {
   TestProgram p(2);
   Step step(p);
-  Status status = check(p, BrokenRule::waitReturnsEarly);
+  Status status = check(p, MemoryRule::waitReturnsEarly);
   EXPECT_EQ(status.code(), StatusCode::race);
   EXPECT_NE(status.message().find("of space shared"), std::string::npos)
       << status.message();
@@ -96,7 +96,7 @@ TEST(Races, sharedWritesAnywhere) {
   p.launch("nothing", {}, {shared});
   p.barrier(p.channel());
   p.ret();
-  Status status = check(p, BrokenRule::sharedWritesAnywhere);
+  Status status = check(p, MemoryRule::sharedWritesAnywhere);
   EXPECT_EQ(status.code(), StatusCode::race);
   EXPECT_EQ(status.message(), "race in program 'main': command 0 'launch "
                               "'nothing'' (train.py:42) of replica 1 writes "
@@ -119,7 +119,7 @@ TEST(Races, subgroupResultsShared) {
   }
   p.launch("nothing", {shared}, {});
   p.ret();
-  EXPECT_EQ(check(p, BrokenRule::subgroupResultsShared).code(),
+  EXPECT_EQ(check(p, MemoryRule::subgroupResultsShared).code(),
             StatusCode::race);
 }
 

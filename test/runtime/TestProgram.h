@@ -5,9 +5,9 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/ArtifactWriter.h"
-#include "runtime/artifact/Types.h"
 #include "runtime/device/cpu/CpuBinary.h"
 #include "runtime/executor/Session.h"
+#include "runtime/schema/Types.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 #include "tools/lockstep-inspect/Inspection.h"
 
-#include "runtime/artifact/Types.h"
-#include "tools/support/Verdict.h"
+#include "runtime/schema/Types.h"
+#include "tools/support/ProofText.h"
 
 #include <cstring>
 

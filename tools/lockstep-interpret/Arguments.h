@@ -4,8 +4,8 @@
 #define LOCKSTEP_TOOLS_LOCKSTEP_INTERPRET_ARGUMENTS_H
 
 #include "dialect/Reference/Interpreter.h"
-#include "runtime/artifact/Types.h"
 #include "runtime/data/Batches.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Status.h"
 
 #include <map>

@@ -85,7 +85,7 @@ struct CommandLine {
       cl::value_desc("file"), cl::cat(category)};
   NumberOption<unsigned long long> scheduleSeed{
       "schedule-seed",
-      cl::desc("let replicas take turns, one at a time, with delays drawn from "
+      cl::desc("interleave replicas, one at a time, with delays drawn from "
                "this seed (default: side by side)"),
       cl::init(0), cl::value_desc("seed"), cl::cat(category)};
   cl::opt<bool> unverified{

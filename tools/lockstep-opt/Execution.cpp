@@ -264,7 +264,7 @@ Outcomes execute(ModuleOp module, uint64_t seed) {
   int64_t budget = 200'000'000;
   interpret::RunOptions options;
   options.scheduleSeed = seed;
-  options.turnsEndAtWaits = true;
+  options.switchesOnlyAtWaits = true;
   options.budget = &budget;
   (*interpreter)->setOptions(options);
   for (auto function : module.getOps<FunctionOpInterface>())

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_OPTIONS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_OPTIONS_H
 
-#include "runtime/training/Options.h"
+#include "runtime/training/TrainingOptions.h"
 
 #include <variant>
 

@@ -2,9 +2,9 @@
 
 #include "tools/lockstep-verify/Summary.h"
 
-#include "runtime/artifact/Roles.h"
-#include "runtime/artifact/Tables.h"
 #include "runtime/collectives/CollectiveKinds.h"
+#include "runtime/schema/RoleInfo.h"
+#include "runtime/schema/Tables.h"
 
 #include <algorithm>
 #include <set>

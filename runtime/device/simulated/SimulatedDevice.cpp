@@ -2,9 +2,9 @@
 
 #include "runtime/device/simulated/SimulatedDevice.h"
 
-#include "runtime/artifact/Types.h"
 #include "runtime/collectives/ReduceTree.h"
 #include "runtime/device/cpu/CpuBinary.h"
+#include "runtime/schema/Types.h"
 #include "runtime/support/Memory.h"
 
 #include <algorithm>

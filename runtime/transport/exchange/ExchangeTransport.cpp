@@ -2,7 +2,7 @@
 
 #include "runtime/transport/exchange/ExchangeTransport.h"
 
-#include "runtime/artifact/Roles.h"
+#include "runtime/schema/RoleInfo.h"
 
 #include <algorithm>
 

@@ -17,8 +17,8 @@
 #ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_FRONTEND_H
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_FRONTEND_H
 
+#include "test/conformance/driver/CaseProgram.h"
 #include "test/conformance/driver/Error.h"
-#include "test/conformance/driver/Program.h"
 #include "test/conformance/driver/TensorMath.h"
 
 #include <map>

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_TENSOR_H
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_TENSOR_H
 
-#include "runtime/artifact/Types.h"
+#include "runtime/schema/Types.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 

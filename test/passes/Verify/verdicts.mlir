@@ -2,14 +2,14 @@
 
 // Each error says whether the program is wrong, or only not provable, and which condition that depends on.
 
-// Two replicas are known to go different ways.
+// Two replicas are known to take different paths.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %id = replica.id : tensor<i32>
   %n = tensor.extract %id[] : tensor<i32>
   %zero = arith.constant 0 : i32
   %first = arith.cmpi eq, %n, %zero : i32
   scf.if %first {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: replicas 0 and 1 go different ways)}}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: replicas 0 and 1 take different paths)}}
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
@@ -21,7 +21,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
   scf.if %c {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways, for example b = false on replica 0 and true on replica 1)}}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas along different paths, for example b = false on replica 0 and true on replica 1)}}
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
@@ -49,7 +49,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   %c = tensor.extract %b[] : tensor<i1>
   scf.if %h {
     scf.if %c {
-      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways, for example b = true on replica 0 and false on replica 2)}}
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas along different paths, for example b = true on replica 0 and false on replica 2)}}
       %r = replica.all_reduce sum %x : tensor<4xf32>
     }
   }
@@ -102,11 +102,11 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   %c = tensor.extract %b[] : tensor<i1>
   %e = tensor.extract %d[] : tensor<i1>
   scf.if %c {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways, for example b = }}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas along different paths, for example b = }}
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   scf.if %e {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'd' can lead replicas different ways, for example d = }}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'd' can lead replicas along different paths, for example d = }}
     %q = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
@@ -139,7 +139,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   %i1 = tensor.extract %t[] : tensor<index>
   scf.if %c {
     scf.for %i = %c0 to %i0 step %c1 {
-      // expected-error@+1 {{(wrong: batch argument 'b' can lead replicas different ways, for example b = }}
+      // expected-error@+1 {{(wrong: batch argument 'b' can lead replicas along different paths, for example b = }}
       %r = replica.all_reduce sum %x : tensor<4xf32>
     }
   } else {
@@ -158,7 +158,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<index> {r
   %c1 = arith.constant 1 : index
   %i0 = tensor.extract %s[] : tensor<index>
     scf.for %i = %c0 to %i0 step %c1 {
-      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 's' can lead replicas different ways, for example s = }}
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 's' can lead replicas along different paths, for example s = }}
       %r = replica.all_reduce sum %x : tensor<4xf32>
     }
   replica.return
@@ -193,7 +193,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   %c = tensor.extract %b[] : tensor<i1>
   %v = arith.constant dense<1.0> : tensor<4xf32>
   scf.if %c {
-    // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'b' can lead replicas different ways, for example b = }}
+    // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'b' can lead replicas along different paths, for example b = }}
     replica.assign @w, %v : tensor<4xf32>
   }
   replica.return
@@ -229,7 +229,7 @@ replica.program @main(%data: !replica.iterator<tensor<4xf32>, tensor<i1>> {repli
   ^bb0(%x: tensor<4xf32>, %b: tensor<i1>):
     %c = tensor.extract %b[] : tensor<i1>
     scf.if %c {
-      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: a batch of 'replica.next' can lead replicas different ways, for example b = }}
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: a batch of 'replica.next' can lead replicas along different paths, for example b = }}
       %r = replica.all_reduce sum %x : tensor<4xf32>
     }
     replica.yield
@@ -285,7 +285,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
     scf.condition(%go) %go : i1
   } do {
   ^bb0(%go: i1):
-    // expected-error@+1 {{(not provable: whether batch argument 'b' can lead replicas different ways could not be decided: no example was found in 200 runs)}}
+    // expected-error@+1 {{(not provable: whether batch argument 'b' can lead replicas along different paths could not be decided: no example was found in 200 runs)}}
     %q = replica.all_reduce sum %x : tensor<4xf32>
     scf.yield %c : i1
   }
@@ -301,7 +301,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i32> {rep
   %low = arith.andi %i, %seven : i32
   %c = arith.cmpi sle, %low, %seven : i32
   scf.if %c {
-    // expected-error@+1 {{(not provable: whether batch argument 'n' can lead replicas different ways could not be decided: no example was found in 200 runs)}}
+    // expected-error@+1 {{(not provable: whether batch argument 'n' can lead replicas along different paths could not be decided: no example was found in 200 runs)}}
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
@@ -315,7 +315,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i32> {rep
   %limit = arith.constant 123456 : i32
   %c = arith.cmpi sge, %i, %limit : i32
   scf.if %c {
-    // expected-error-re@+1 {{(wrong: batch argument 'n' can lead replicas different ways, for example n = {{-?[0-9]+ on replica [012] and -?[0-9]+}} on replica}}
+    // expected-error-re@+1 {{(wrong: batch argument 'n' can lead replicas along different paths, for example n = {{-?[0-9]+ on replica [012] and -?[0-9]+}} on replica}}
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
@@ -331,7 +331,7 @@ replica.step @step(%x: tensor<2x4xf32> {replica.batch = "x"}) {
   %second = tensor.extract %x[%c1, %c1] : tensor<2x4xf32>
   %c = arith.cmpf olt, %first, %second : f32
   scf.if %c {
-    // expected-error@+1 {{(wrong: batch argument 'x' can lead replicas different ways)}}
+    // expected-error@+1 {{(wrong: batch argument 'x' can lead replicas along different paths)}}
     %r = replica.all_reduce sum %x : tensor<2x4xf32>
   }
   replica.return
@@ -348,7 +348,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<i1> {repl
   %h = tensor.extract %s[] : tensor<i1>
   %c = arith.andi %first, %h : i1
   scf.if %c {
-    // expected-error@+1 {{(wrong: replicas 0 and 1 go different ways, for example where s = true)}}
+    // expected-error@+1 {{(wrong: replicas 0 and 1 take different paths, for example where s = true)}}
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
@@ -365,7 +365,7 @@ replica.step @step(%x: tensor<40000x40000xf32> {replica.batch = "x"}, %b: tensor
   %y = linalg.matmul ins(%x, %w : tensor<40000x40000xf32>, tensor<40000x40000xf32>) outs(%zero : tensor<40000x40000xf32>) -> tensor<40000x40000xf32>
   replica.assign @w, %y : tensor<40000x40000xf32>
   scf.if %c {
-    // expected-error@+1 {{(wrong: batch argument 'b' can lead replicas different ways, for example b = }}
+    // expected-error@+1 {{(wrong: batch argument 'b' can lead replicas along different paths, for example b = }}
     %r = replica.all_reduce sum %y : tensor<40000x40000xf32>
   }
   replica.return
@@ -381,7 +381,7 @@ replica.step @step(%x: tensor<1000x1000xf32> {replica.batch = "x"}) {
   %e = tensor.extract %y[%c0, %c0] : tensor<1000x1000xf32>
   %c = arith.cmpf olt, %e, %one : f32
   scf.if %c {
-    // expected-error@+1 {{(not provable: whether batch argument 'x' can lead replicas different ways could not be decided: what it is computed from takes too many operations to try)}}
+    // expected-error@+1 {{(not provable: whether batch argument 'x' can lead replicas along different paths could not be decided: what it is computed from takes too many operations to try)}}
     %r = replica.all_reduce sum %x : tensor<1000x1000xf32>
   }
   replica.return
@@ -393,7 +393,7 @@ replica.step @step(%x: tensor<1000x1000xf32> {replica.batch = "x"}) {
 replica.step @step(%x: tensor<f8E4M3FN> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
   scf.if %c {
-    // expected-error@+1 {{(not provable: whether batch argument 'b' can lead replicas different ways could not be decided: it cannot be interpreted)}}
+    // expected-error@+1 {{(not provable: whether batch argument 'b' can lead replicas along different paths could not be decided: it cannot be interpreted)}}
     %r = replica.all_reduce sum %x : tensor<f8E4M3FN>
   }
   replica.return
@@ -416,7 +416,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
     %q = replica.all_reduce sum %x : tensor<4xf32>
   }
   scf.if %e {
-    // expected-error@+1 {{(wrong: batch argument 'd' can lead replicas different ways, for example d = }}
+    // expected-error@+1 {{(wrong: batch argument 'd' can lead replicas along different paths, for example d = }}
     %p = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
@@ -436,7 +436,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   %more = arith.addi %turns, %c1 : index
   scf.for %j = %c0 to %more step %c1 {
     scf.if %c {
-      // expected-error@+1 {{is in a loop whose trip count may differ between replicas: some would wait in it for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways in 'scf.if' (}}
+      // expected-error@+1 {{is in a loop whose trip count may differ between replicas: some would wait in it for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas along different paths in 'scf.if' (}}
       %r = replica.all_reduce sum %x : tensor<4xf32>
     }
   }
@@ -495,7 +495,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   scf.if %c {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways, for example b = }}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas along different paths, for example b = }}
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return

@@ -6,8 +6,8 @@
 // RUN: not lockstep-compile %t/step.mlir --replicas=2 --find-examples -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=EXAMPLE
 // RUN: env LOCKSTEP_CACHE=%t.cache not lockstep-verify %t/step.mlir --replicas=2 2>&1 | FileCheck %s --check-prefix=EXAMPLE
 
-// COMPILE: [E_COLLECTIVE_IN_CONTROL_FLOW] (not provable: whether batch argument 'x' can lead replicas different ways could not be decided: lockstep-verify searches for an example)
-// EXAMPLE: [E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'x' can lead replicas different ways, for example x = {{.*}} on replica 0 and {{.*}} on replica 1)
+// COMPILE: [E_COLLECTIVE_IN_CONTROL_FLOW] (not provable: whether batch argument 'x' can lead replicas along different paths could not be decided: lockstep-verify searches for an example)
+// EXAMPLE: [E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'x' can lead replicas along different paths, for example x = {{.*}} on replica 0 and {{.*}} on replica 1)
 
 // An input decides.
 //--- step.mlir
@@ -16,7 +16,7 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) {
   %zero = arith.constant 0.0 : f32
   %positive = arith.cmpf ogt, %n, %zero : f32
   scf.if %positive {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (not provable: whether batch argument 'x' can lead replicas different ways could not be decided: lockstep-verify searches for an example)}}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (not provable: whether batch argument 'x' can lead replicas along different paths could not be decided: lockstep-verify searches for an example)}}
     %sum = replica.all_reduce sum %x : tensor<f32>
   }
   replica.return
@@ -32,7 +32,7 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) {
   %zero = arith.constant 0 : i32
   %first = arith.cmpi eq, %n, %zero : i32
   scf.if %first {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: replicas 0 and 1 go different ways)}}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: replicas 0 and 1 take different paths)}}
     %sum = replica.all_reduce sum %x : tensor<f32>
   }
   replica.return

@@ -11,9 +11,9 @@
 #include "TestKeys.h"
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/artifact/Roles.h"
 #include "runtime/device/cpu/CpuBinary.h"
 #include "runtime/executor/Program.h"
+#include "runtime/schema/RoleInfo.h"
 #include "runtime/verification/Verification.h"
 
 #include <cstring>

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MutantTrial.h"
 #include "Mutator.h"
-#include "Trial.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 #ifndef LOCKSTEP_TEST_RUNTIME_VERIFICATION_ORACLE_H
 #define LOCKSTEP_TEST_RUNTIME_VERIFICATION_ORACLE_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TEST_RUNTIME_VERIFICATION_PROGRAMDECLARATIONS_H
 #define LOCKSTEP_TEST_RUNTIME_VERIFICATION_PROGRAMDECLARATIONS_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include <map>
 #include <string>

@@ -37,7 +37,7 @@
 #ifndef LOCKSTEP_TEST_RUNTIME_VERIFICATION_PROGRAMTEXT_H
 #define LOCKSTEP_TEST_RUNTIME_VERIFICATION_PROGRAMTEXT_H
 
-#include "runtime/artifact/artifact_generated.h"
+#include "runtime/schema/artifact_generated.h"
 #include "test/support/Suite.h"
 
 #include <string>

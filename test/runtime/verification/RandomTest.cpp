@@ -8,7 +8,7 @@
 
 #include "Oracle.h"
 #include "ProgramText.h"
-#include "RandomProgram.h"
+#include "RandomArtifact.h"
 
 #include "runtime/artifact/Verifier.h"
 #include "runtime/verification/Verification.h"

@@ -23,7 +23,7 @@
 // JSON-NEXT: "file": "{{.*}}errors.mlir"
 // JSON:      "message": "'replica.all_reduce' is under a condition that may differ
 // JSON:      "notes": [
-// JSON:      "reason": "batch argument 'c' can lead replicas different ways, for example c = true on replica 0 and false on replica 1"
+// JSON:      "reason": "batch argument 'c' can lead replicas along different paths, for example c = true on replica 0 and false on replica 1"
 // JSON-NEXT: "verdict": "wrong"
 // RUN: env LOCKSTEP_CACHE=%t.cache %python %S/Inputs/status.py 0 lockstep-verify %S/../../end-to-end/Inputs/merge-call-loop.mlir --replicas=2
 

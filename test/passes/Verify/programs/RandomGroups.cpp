@@ -217,7 +217,7 @@ private:
     return any(members);
   }
 
-  /// Ranks go different ways by their number.
+  /// Ranks take different paths by their number.
   void split(Scope &scope, Ranks ranks, unsigned nested) {
     Ranks some = any(groups).ranks & ranks;
     if (some == 0 || some == ranks)

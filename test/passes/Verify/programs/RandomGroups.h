@@ -2,7 +2,7 @@
 //
 // A random step in collective form: exchanges and barriers in groups of ranks
 // that may share members, starts and waits with other work between them. It is
-// one story that each rank has its part of: ranks go different ways by their
+// one story that each rank has its part of: ranks take different paths by their
 // number, and in groups by what the group has reduced. About every second
 // program is spoilt at one place.
 //

@@ -66,7 +66,7 @@ public:
   }
 
   /// Executes it once on inputs, and on variables, drawn from `inputs`;
-  /// replicas take turns as `schedule` says, if it is there.
+  /// replicas are interleaved as `schedule` says, if it is there.
   Execution execute(uint64_t inputs, std::optional<uint64_t> schedule);
   /// The same on the inputs of an error.
   Execution execute(mlir::DictionaryAttr example,

@@ -1,0 +1,243 @@
+//===- FuseSiblings.cpp - Fuse siblings with common inputs ----------------===//
+
+#include "passes/Kernels/Fusion.h"
+
+#include "passes/Analysis/UniformityAnalysis.h"
+#include "passes/Kernels/Structure.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include <optional>
+#include <set>
+
+using namespace lockstep;
+using namespace mlir;
+
+/// Merges `second` into `first`: both are element-wise on the same shape and
+/// share an input.
+static linalg::GenericOp fuseSiblings(IRRewriter &rewriter,
+                                      linalg::GenericOp first,
+                                      linalg::GenericOp second) {
+  SmallVector<Value> inputs(first.getDpsInputs()), inits(first.getDpsInits());
+  llvm::append_range(inputs, second.getDpsInputs());
+  llvm::append_range(inits, second.getDpsInits());
+  SmallVector<AffineMap> maps;
+  auto appendMaps = [&](bool ofInits) {
+    for (linalg::GenericOp op : {first, second})
+      for (OpOperand &operand : op->getOpOperands())
+        if (op.isDpsInit(&operand) == ofInits)
+          maps.push_back(op.getMatchingIndexingMap(&operand));
+  };
+  appendMaps(false);
+  appendMaps(true);
+
+  rewriter.setInsertionPoint(second);
+  auto fused = linalg::GenericOp::create(
+      rewriter, rewriter.getFusedLoc({first.getLoc(), second.getLoc()}),
+      ValueRange(inits).getTypes(), inputs, inits, maps,
+      first.getIteratorTypesArray(),
+      [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        SmallVector<Value> yielded;
+        unsigned inputOffset = 0, initOffset = inputs.size();
+        for (linalg::GenericOp op : {first, second}) {
+          IRMapping mapping;
+          unsigned numInputs = op.getNumDpsInputs();
+          for (auto [i, argument] :
+               llvm::enumerate(op.getBody()->getArguments()))
+            mapping.map(argument, i < numInputs
+                                      ? arguments[inputOffset + i]
+                                      : arguments[initOffset + i - numInputs]);
+          for (Operation &inner : op.getBody()->without_terminator())
+            b.clone(inner, mapping);
+          for (Value value : op.getBody()->getTerminator()->getOperands())
+            yielded.push_back(mapping.lookupOrDefault(value));
+          inputOffset += numInputs;
+          initOffset += op.getNumDpsInits();
+        }
+        linalg::YieldOp::create(b, loc, yielded);
+      });
+  unsigned split = first.getNumResults();
+  rewriter.replaceOp(first, fused.getResults().take_front(split));
+  rewriter.replaceOp(second, fused.getResults().drop_front(split));
+  return fused;
+}
+
+/// Whether `first`, which is before `second` in its block, may be moved to the
+/// position of `second`.
+static bool mayMoveTo(linalg::GenericOp first, linalg::GenericOp second) {
+  for (Operation *user : first->getUsers()) {
+    Operation *ancestor = first->getBlock()->findAncestorOpInBlock(*user);
+    if (!ancestor || !second->isBeforeInBlock(ancestor))
+      return false;
+  }
+  return true;
+}
+
+/// Whether the results of an operation are uniform. Fused with one whose
+/// results are not, they would no longer be known to be uniform, nor be
+/// computed once per process.
+static bool isUniform(const UniformityAnalysis &uniformity, Operation *op) {
+  return llvm::all_of(op->getResults(), [&](Value result) {
+    return uniformity.isUniform(result);
+  });
+}
+
+void lockstep::fuseEpilogues(func::FuncOp function) {
+  SmallVector<linalg::LinalgOp> products;
+  function.walk([&](linalg::LinalgOp op) {
+    if (isProduct(op) && op->getNumResults() == 1)
+      products.push_back(op);
+  });
+  IRRewriter rewriter(function.getContext());
+  std::optional<UniformityAnalysis> uniformity;
+  // Whether operations created after the analysis are uniform.
+  llvm::DenseMap<Operation *, bool> fused;
+  auto isUniformEpilogue = [&](linalg::GenericOp op) {
+    if (!uniformity)
+      uniformity.emplace(function);
+    auto known = fused.find(op);
+    return known == fused.end() ? isUniform(*uniformity, op) : known->second;
+  };
+  for (linalg::LinalgOp product : products) {
+    SmallVector<linalg::GenericOp> epilogues;
+    for (Operation *user : product->getUsers())
+      if (auto generic = dyn_cast<linalg::GenericOp>(user);
+          generic && generic->getBlock() == product->getBlock() &&
+          isEpilogueOf(generic, product) &&
+          !llvm::is_contained(epilogues, generic))
+        epilogues.push_back(generic);
+    llvm::sort(epilogues, [](linalg::GenericOp a, linalg::GenericOp b) {
+      return a->isBeforeInBlock(b);
+    });
+    if (epilogues.size() != 2 || !mayMoveTo(epilogues[0], epilogues[1]))
+      continue;
+    bool isFirst = isUniformEpilogue(epilogues[0]);
+    if (isFirst == isUniformEpilogue(epilogues[1]))
+      fused[fuseSiblings(rewriter, epilogues[0], epilogues[1])] = isFirst;
+  }
+}
+
+namespace {
+
+/// Fuses siblings of one block, from the first operation to the last.
+class SiblingFusion {
+public:
+  SiblingFusion(Block &block, const UniformityAnalysis &uniformity)
+      : rewriter(block.getParentOp()->getContext()) {
+    for (auto op : block.getOps<linalg::GenericOp>())
+      if (isCandidate(op)) {
+        candidates.push_back({op, isUniform(uniformity, op)});
+        fewestOperands = std::min(fewestOperands, op->getNumOperands());
+      }
+  }
+
+  void run() {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      std::set<size_t> others;
+      findReaders(i, i, others);
+      while (!others.empty()) {
+        // The nearest one first.
+        size_t j = *others.rbegin();
+        others.erase(j);
+        if (!fitsBeside(candidates[j], candidates[i]))
+          continue;
+        // A user between them blocks fusion with all later candidates, too.
+        if (!mayMoveTo(candidates[j].op, candidates[i].op)) {
+          candidates[j].op = nullptr;
+          continue;
+        }
+        candidates[i].op =
+            fuseSiblings(rewriter, candidates[j].op, candidates[i].op);
+        candidates[j].op = nullptr;
+        findReaders(i, j, others);
+      }
+      for (const Input &input : getInputs(candidates[i]))
+        readers[input].push_back(i);
+    }
+  }
+
+private:
+  struct Candidate {
+    linalg::GenericOp op;
+    bool isUniform;
+  };
+
+  /// The key that siblings share: a tensor with an element for each iteration,
+  /// its indexing map, and whether the results are uniform.
+  using Input = std::tuple<Value, AffineMap, unsigned>;
+
+  static SmallVector<Input> getInputs(const Candidate &candidate) {
+    linalg::GenericOp op = candidate.op;
+    SmallVector<Input> inputs;
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(op->getResultTypes().front()).getShape();
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (auto type = dyn_cast<RankedTensorType>(input->get().getType());
+          type && type.getShape() == shape)
+        inputs.push_back({input->get(), op.getMatchingIndexingMap(input),
+                          candidate.isUniform});
+    return inputs;
+  }
+
+  /// Collects the candidates before `end` that read an input of candidate `i`.
+  void findReaders(size_t i, size_t end, std::set<size_t> &found) {
+    for (const Input &input : getInputs(candidates[i])) {
+      auto it = readers.find(input);
+      if (it == readers.end())
+        continue;
+      // Drop candidates that can no longer be fused with any other.
+      llvm::erase_if(it->second, [&](size_t reader) {
+        return !fitsBesideAny(candidates[reader]);
+      });
+      found.insert(it->second.begin(), llvm::lower_bound(it->second, end));
+    }
+  }
+
+  /// With more operands than registers, fusion gains nothing.
+  static constexpr unsigned kMostOperands = 12;
+  /// With fewer elements, tensors stay in the cache anyway.
+  static constexpr int64_t kFewestElements = 1 << 10;
+
+  static bool isCandidate(linalg::GenericOp op) {
+    auto type = dyn_cast<RankedTensorType>(op->getResultTypes().front());
+    if (!lockstep::isElementwise(op) || !type || !type.hasStaticShape() ||
+        type.getNumElements() < kFewestElements)
+      return false;
+    return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+      return op.getMatchingIndexingMap(&init).isIdentity();
+    });
+  }
+
+  bool fitsBesideAny(const Candidate &candidate) const {
+    return candidate.op &&
+           candidate.op->getNumOperands() + fewestOperands <= kMostOperands;
+  }
+
+  static bool fitsBeside(const Candidate &first, const Candidate &second) {
+    return first.op &&
+           first.op->getNumOperands() + second.op->getNumOperands() <=
+               kMostOperands;
+  }
+
+  IRRewriter rewriter;
+  SmallVector<Candidate> candidates;
+  /// The numbers of candidates that read an input, in ascending order.
+  llvm::DenseMap<Input, SmallVector<size_t>> readers;
+  /// The smallest number of operands of any candidate.
+  unsigned fewestOperands = kMostOperands;
+};
+
+} // namespace
+
+void lockstep::fuseSiblings(func::FuncOp function) {
+  UniformityAnalysis uniformity(function);
+  SmallVector<Block *> blocks;
+  function.walk([&](Block *block) {
+    if (!isa<linalg::LinalgOp>(block->getParentOp()))
+      blocks.push_back(block);
+  });
+  for (Block *block : blocks)
+    SiblingFusion(*block, uniformity).run();
+}

@@ -1,0 +1,559 @@
+//===- CommandInterpreter.cpp ---------------------------------------------===//
+
+#include "runtime/executor/CommandInterpreter.h"
+
+#include "runtime/executor/DeviceSide.h"
+#include "runtime/executor/Faults.h"
+#include "runtime/executor/ScalarValue.h"
+
+#include <chrono>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+namespace {
+
+/// `observed`, `networked` and `queued` are constants, so that a run without
+/// observers, without other executors, or on a device that executes commands
+/// synchronously has no overhead for them.
+template <bool observed, bool networked, bool queued> class Interpreter {
+public:
+  Interpreter(const Execution &execution, Replica &replica, uint32_t worker,
+              Status &error)
+      : execution(execution), program(execution.state.program),
+        replica(replica), worker(worker), error(error),
+        variables(*execution.state.variablesMutex, std::defer_lock),
+        device(execution, replica) {}
+
+  Outcome run() {
+    resume();
+    uint32_t pc = replica.pc;
+    for (;;) {
+      const Instruction &instruction = program.code[pc];
+      // A command that has waited for its device continues.
+      if (!isResumed()) {
+        replica.note(pc);
+        if constexpr (queued)
+          device.begin(pc);
+        if (instruction.flags & slowFlags) {
+          if (Outcome outcome = prepare(instruction, pc); outcome != goOn)
+            return leave(pc, outcome);
+        }
+        if constexpr (observed)
+          if (!observe(
+                  [&](Observer &o) { return o.commandBegins(replica, pc); }))
+            return leave(pc, Outcome::failed);
+      }
+      if constexpr (queued)
+        if (Outcome outcome = fetch(instruction, pc); outcome != goOn)
+          return leave(pc, outcome);
+      switch (instruction.opcode) {
+      case Opcode::launch:
+        if (fault) [[unlikely]] {
+          if (Outcome outcome = launchWith(std::exchange(fault, nullptr)->fault,
+                                           instruction, pc);
+              outcome != goOn)
+            return leave(pc, outcome);
+        } else if (!launch(instruction)) {
+          return leave(pc, Outcome::stopped);
+        }
+        // Process messages between kernels, since other executors may wait for
+        // the result.
+        if (networked && !poll())
+          return leave(pc, Outcome::failed);
+        break;
+      case Opcode::start:
+        if (!start(instruction, pc))
+          return leave(pc, Outcome::failed);
+        break;
+      case Opcode::wait:
+        if (!waitForOwn(instruction, pc))
+          return leave(pc + 1, Outcome::blocked);
+        break;
+      case Opcode::barrier:
+        if (!start(instruction, pc))
+          return leave(pc, Outcome::failed);
+        if (!waitForOwn(instruction, pc))
+          return leave(pc + 1, Outcome::blocked);
+        break;
+      case Opcode::once:
+        switch (enterOnce(instruction, pc)) {
+        case Entry::execute:
+          break;
+        case Entry::skip:
+          pc = instruction.b + 1;
+          continue;
+        case Entry::block:
+          return leave(instruction.b + 1, Outcome::blocked);
+        case Entry::fail:
+          return leave(pc, Outcome::failed);
+        }
+        break;
+      case Opcode::endOnce:
+        if constexpr (observed)
+          for (Observer *observer : execution.observers)
+            observer->sectionEnds(replica, instruction.a);
+        if constexpr (queued)
+          device.section(instruction.a).end(device.queue());
+        execution.state.rendezvous->complete(instruction.a);
+        notify();
+        break;
+      case Opcode::jump:
+      case Opcode::branchUnless:
+      case Opcode::branchGreaterEqual:
+        if (taken(instruction)) {
+          // A loop without a wait must also detect an abort of the run.
+          if (instruction.b <= pc &&
+              (execution.stop.load(std::memory_order_relaxed) ||
+               (networked && execution.network->isAborted())))
+            return leave(pc, Outcome::stopped);
+          if (Outcome outcome = conclude(instruction, pc); outcome != goOn)
+            return leave(pc, outcome);
+          pc = instruction.b;
+          continue;
+        }
+        break;
+      case Opcode::setRegister:
+        replica.registers[instruction.a] = instruction.value;
+        break;
+      case Opcode::addRegister:
+        replica.registers[instruction.a] =
+            int64_t(uint64_t(replica.registers[instruction.a]) +
+                    uint64_t(replica.registers[instruction.b]));
+        break;
+      case Opcode::loadRegister:
+        replica.registers[instruction.a] =
+            loadInteger(instruction.element, scalar(instruction));
+        break;
+      case Opcode::copy:
+        copy(instruction, pc);
+        break;
+      case Opcode::next:
+        if (!loadBatch(pc))
+          return leave(pc, Outcome::failed);
+        break;
+      case Opcode::ret:
+        if (observed && !end(pc))
+          return leave(pc, Outcome::failed);
+        return leave(pc, Outcome::finished);
+      }
+      if (Outcome outcome = conclude(instruction, pc); outcome != goOn)
+        return leave(pc, outcome);
+      ++pc;
+    }
+  }
+
+private:
+  static constexpr uint8_t slowFlags =
+      Instruction::dynamic | Instruction::injected |
+      Instruction::writesVariable | Instruction::locksVariables;
+  /// Not an outcome: the command can be executed.
+  static constexpr Outcome goOn = Outcome(0xff);
+
+  Outcome leave(uint32_t pc, Outcome outcome) {
+    replica.pc = pc;
+    return outcome;
+  }
+
+  template <typename Call> bool observe(Call call) {
+    for (Observer *observer : execution.observers)
+      if (Status status = call(*observer); !status.ok()) {
+        error = std::move(status);
+        return false;
+      }
+    return true;
+  }
+
+  /// Completes a command. Observers inspect its results before other replicas
+  /// can overwrite them.
+  Outcome conclude(const Instruction &instruction, uint32_t pc) {
+    if constexpr (queued)
+      if ((!execution.observers.empty() ||
+           (instruction.flags & Instruction::unlocksVariables)) &&
+          !device.await())
+        return Outcome::stopped;
+    if (observed && !end(pc))
+      return Outcome::failed;
+    if (instruction.flags & Instruction::unlocksVariables)
+      variables.unlock();
+    return goOn;
+  }
+
+  bool end(uint32_t pc) {
+    return observe([&](Observer &o) { return o.commandEnds(replica, pc); });
+  }
+
+  /// Clears the instance that the replica was blocked on, which the scheduler
+  /// has seen complete.
+  void resume() {
+    uint64_t blocked = replica.blocked.load(std::memory_order_relaxed);
+    if (blocked == Replica::notBlocked)
+      return;
+    replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
+    if constexpr (queued)
+      if (blocked == Replica::onDevice) {
+        device.resume();
+        return;
+      }
+    passes(uint32_t(blocked >> 32));
+  }
+
+  bool isResumed() const {
+    if constexpr (queued)
+      return device.isResumed();
+    return false;
+  }
+
+  /// The replica knows that an instance is complete.
+  void passes(uint32_t channel) {
+    if constexpr (queued)
+      device.pass(channel);
+    if constexpr (observed)
+      for (Observer *observer : execution.observers)
+        observer->passes(replica, channel);
+  }
+
+  /// Blocks the replica until the host has the data from the device that it
+  /// needs to execute a command.
+  Outcome fetch(const Instruction &instruction, uint32_t pc) {
+    if (device.fetch(instruction))
+      return goOn;
+    // Wait here, since another session must not change a variable meanwhile.
+    if (variables.owns_lock())
+      return device.await() ? goOn : Outcome::stopped;
+    replica.note(pc | Replica::blocks);
+    replica.blocked.store(Replica::onDevice, std::memory_order_relaxed);
+    return Outcome::blocked;
+  }
+
+  /// Address of the integer that a command reads.
+  const std::byte *scalar(const Instruction &instruction) const {
+    if constexpr (queued)
+      return device.scalar();
+    return address(instruction, 0);
+  }
+
+  void notify() {
+    if (execution.hasOtherWorkers)
+      execution.events.notify();
+  }
+
+  std::byte *address(const Instruction &instruction, uint32_t operand) const {
+    return program.slices[instruction.firstSlice + operand].in(
+        replica.bases.data());
+  }
+
+  /// Processes messages of other executors; false on an error.
+  bool poll() {
+    if (!execution.network->hasMail())
+      return true;
+    error = execution.state.transport->poll(worker);
+    return error.ok();
+  }
+
+  /// The slow path before a command: faults and accesses to variables.
+  Outcome prepare(const Instruction &instruction, uint32_t pc) {
+    if (instruction.flags & Instruction::injected)
+      for (const Injection &injection : execution.injections)
+        if (actsAt(injection, program, uint32_t(replica.rank), pc)) {
+          if (execution.onInjection)
+            execution.onInjection(injection.text);
+          if (injection.fault == Fault::pause)
+            return Outcome::paused;
+          fault = &injection;
+        }
+    if ((instruction.flags & Instruction::locksVariables) && !lockVariables())
+      return Outcome::stopped;
+    if (instruction.flags & Instruction::writesVariable) {
+      // Store `variablesTouched`, then check `stop`: after a failure, either a
+      // reader sees `variablesTouched`, or nothing is written here.
+      if (execution.stop.load(std::memory_order_relaxed))
+        return Outcome::stopped;
+      execution.variablesTouched.store(true, std::memory_order_seq_cst);
+      if (execution.stop.load(std::memory_order_seq_cst))
+        return Outcome::stopped;
+    }
+    if (instruction.flags & Instruction::dynamic)
+      for (const DynamicSlice &slice : program.dynamicSlices[pc])
+        if (!dynamicBytes(slice, replica.registers.data())) {
+          error = breaksBound(slice, pc);
+          return Outcome::failed;
+        }
+    return goOn;
+  }
+
+  std::string place(uint32_t pc) const {
+    std::string_view location = program.location(pc);
+    return fmt::format("{}{} in command {} of program '{}', replica {}",
+                       location, location.empty() ? "" : ":", pc,
+                       program.name(), replica.rank);
+  }
+
+  Status breaksBound(const DynamicSlice &slice, uint32_t pc) const {
+    std::vector<int64_t> dimensions;
+    for (uint32_t index : slice.registers)
+      dimensions.push_back(replica.registers[index]);
+    return {StatusCode::outOfRange,
+            fmt::format("{}: {}: dynamic dimensions [{}] of buffer {} break "
+                        "its bound of {} bytes",
+                        place(pc), program.describe(pc),
+                        fmt::join(dimensions, ", "), slice.buffer,
+                        slice.bound)};
+  }
+
+  /// False if the run was aborted meanwhile: the owner of the lock may be
+  /// inside of a kernel that never ends.
+  bool lockVariables() {
+    constexpr auto glance = std::chrono::milliseconds(10);
+    while (!variables.try_lock_for(glance))
+      if (execution.stop.load(std::memory_order_relaxed) ||
+          (networked && execution.network->isAborted()))
+        return false;
+    return true;
+  }
+
+  bool condition(const Instruction &instruction) const {
+    return loadInteger(artifact::ElementType::i1, scalar(instruction)) != 0;
+  }
+
+  /// Stores the arguments of a kernel in the replica.
+  void loadArguments(const Instruction &instruction) {
+    void **pointers = replica.pointers.data();
+    std::byte *const *bases = replica.bases.data();
+    const Slice *slices = program.slices.data() + instruction.firstSlice;
+    for (uint32_t i = 0; i < instruction.sliceCount; ++i)
+      pointers[i] = slices[i].in(bases);
+    int64_t *scalars = replica.scalars.data();
+    for (uint32_t i = 0; i < instruction.scalarCount; ++i)
+      scalars[i] =
+          replica
+              .registers[program.scalarRegisters[instruction.firstScalar + i]];
+  }
+
+  /// False: the run has been aborted, and other workers may still execute tiles
+  /// of the launch.
+  bool launch(const Instruction &instruction) {
+    loadArguments(instruction);
+    if constexpr (queued) {
+      device.launch(instruction, instruction.a);
+      return true;
+    }
+    void *const *pointers = replica.pointers.data();
+    const int64_t *scalars = replica.scalars.data();
+    KernelFunction function = functionOf(instruction.kernel);
+    if (instruction.a == 1) {
+      function(pointers, scalars, 0);
+      return true;
+    }
+    return runTiles(instruction, [kernel = function, pointers,
+                                  scalars](int64_t tile, uint32_t) {
+      kernel(pointers, scalars, tile);
+    });
+  }
+
+  /// Calls `function` for each tile of a launch, shared with other workers if
+  /// the launch is long enough. False as in `launch`.
+  template <typename Function>
+  bool runTiles(const Instruction &instruction, Function function) {
+    if ((instruction.flags & Instruction::parallel) &&
+        execution.hasOtherWorkers) {
+      replica.tile.store(Replica::noTile, std::memory_order_relaxed);
+      return execution.tiles
+          .runTiles(worker, instruction.a, TileFunction(function))
+          .ok();
+    }
+    for (uint32_t tile = 0; tile < instruction.a; ++tile) {
+      replica.beginTile(tile);
+      function(tile, worker);
+    }
+    return true;
+  }
+
+  /// A launch with a fault.
+  Outcome launchWith(Fault fault, const Instruction &instruction, uint32_t pc) {
+    if (fault == Fault::nan) {
+      if (!launch(instruction))
+        return Outcome::stopped;
+      if constexpr (queued)
+        if (!device.await())
+          return Outcome::stopped;
+      error = writeNan(execution.state, pc, replica);
+      return error.ok() ? goOn : Outcome::failed;
+    }
+    loadArguments(instruction);
+    if constexpr (queued) {
+      device.launch(instruction, instruction.a - 1);
+      // No host thread executes the kernel.
+      replica.beginTile(instruction.a - 1);
+      return Outcome::left;
+    }
+    auto tile = [fault, &replica = replica, &instruction](int64_t number,
+                                                          uint32_t) {
+      if (number + 1 < instruction.a)
+        functionOf(instruction.kernel)(replica.pointers.data(),
+                                       replica.scalars.data(), number);
+      else if (fault == Fault::hang)
+        neverReturn();
+    };
+    if (!runTiles(instruction, tile))
+      return Outcome::stopped;
+    replica.beginTile(instruction.a - 1);
+    return Outcome::left;
+  }
+
+  void copy(const Instruction &instruction, uint32_t pc) {
+    uint64_t bytes = uint64_t(instruction.value);
+    if (instruction.flags & Instruction::dynamic)
+      for (const DynamicSlice &slice : program.dynamicSlices[pc])
+        bytes = std::min(bytes, *dynamicBytes(slice, replica.registers.data()));
+    std::byte *from = address(instruction, 0), *to = address(instruction, 1);
+    if (from == to || !bytes)
+      return;
+    if constexpr (queued)
+      device.copy(to, from, bytes);
+    else
+      std::memcpy(to, from, bytes);
+  }
+
+  bool loadBatch(uint32_t pc) {
+    if (replica.loaded == replica.batches.size()) {
+      error = {StatusCode::outOfRange,
+               fmt::format("{}: asks for batch {} of {} [E_OUT_OF_RANGE]",
+                           place(pc), replica.loaded + 1,
+                           replica.batches.size())};
+      return false;
+    }
+    execution.state.loadInput(replica, replica.batches[replica.loaded++]);
+    return true;
+  }
+
+  bool taken(const Instruction &instruction) const {
+    switch (instruction.opcode) {
+    case Opcode::branchUnless:
+      return !condition(instruction);
+    case Opcode::branchGreaterEqual:
+      return replica.registers[instruction.a] >=
+             replica.registers[instruction.c];
+    default:
+      return true;
+    }
+  }
+
+  bool willBeLast(uint32_t channel) const {
+    return execution.state.rendezvous->willBeLast(channel);
+  }
+
+  /// Starts a collective or arrives at a barrier; false on an error.
+  bool start(const Instruction &instruction, uint32_t pc) {
+    if (!instruction.plan->isMember(uint32_t(replica.rank)))
+      return true;
+    if constexpr (observed)
+      if (!observe([&](Observer &o) {
+            return o.arrives(replica, pc, willBeLast(instruction.a));
+          }))
+        return false;
+    uint32_t epoch = replica.startNext(instruction.a);
+    Arrival arrival{replica.index, worker, replica.registers.data()};
+    if (Status status =
+            execution.state.transport->start(*instruction.plan, arrival);
+        !status.ok()) {
+      error = status.withContext(
+          fmt::format("{}: {}", place(pc), program.describe(pc)));
+      return false;
+    }
+    if (execution.hasOtherWorkers &&
+        execution.state.rendezvous->isComplete(instruction.a, epoch))
+      execution.events.notify();
+    return true;
+  }
+
+  /// True if the instance is complete; else marks the replica as blocked on it.
+  bool wait(uint32_t channel, uint32_t epoch, uint32_t pc) {
+    if (execution.state.rendezvous->isComplete(channel, epoch)) {
+      passes(channel);
+      return true;
+    }
+    if constexpr (observed) {
+      if (execution.brokenRule == MemoryRule::waitReturnsEarly)
+        return true;
+      for (Observer *observer : execution.observers)
+        observer->blocks(replica, channel);
+    }
+    replica.note(pc | Replica::blocks);
+    replica.blocked.store(uint64_t(channel) << 32 | epoch,
+                          std::memory_order_relaxed);
+    return false;
+  }
+
+  /// As `wait`, for the instance that the replica has started last; non-members
+  /// continue.
+  bool waitForOwn(const Instruction &instruction, uint32_t pc) {
+    return !instruction.plan->isMember(uint32_t(replica.rank)) ||
+           wait(instruction.a,
+                replica.started[instruction.a].load(std::memory_order_relaxed),
+                pc);
+  }
+
+  enum class Entry { execute, skip, block, fail };
+
+  /// The last replica to arrive executes the section; the others skip it when
+  /// it is complete.
+  Entry enterOnce(const Instruction &instruction, uint32_t pc) {
+    Rendezvous &rendezvous = *execution.state.rendezvous;
+    uint32_t channel = instruction.a;
+    bool early = observed && execution.brokenRule == MemoryRule::onceRunsEarly;
+    bool first = rendezvous.isEmpty(channel);
+    if constexpr (observed)
+      if (!observe([&](Observer &o) {
+            return o.arrives(replica, pc, early ? first : willBeLast(channel));
+          }))
+        return Entry::fail;
+    uint32_t epoch = replica.startNext(channel);
+    if constexpr (queued)
+      device.section(channel).arrive(device.queue(), replica.index);
+    bool last = rendezvous.arrive(channel);
+    if (early ? first : last) {
+      if constexpr (queued)
+        device.section(channel).begin(device.queue());
+      return Entry::execute;
+    }
+    return wait(channel, epoch, pc) ? Entry::skip : Entry::block;
+  }
+
+  const Execution &execution;
+  const Program &program;
+  Replica &replica;
+  uint32_t worker;
+  Status &error;
+  /// Held between `locksVariables` and `unlocksVariables`; released if the
+  /// interpreter returns in between.
+  std::unique_lock<std::timed_mutex> variables;
+  /// The fault of the current launch.
+  const Injection *fault = nullptr;
+  std::conditional_t<queued, DeviceSide, NoDeviceSide> device;
+};
+
+} // namespace
+
+Outcome execute(const Execution &execution, Replica &replica, uint32_t worker,
+                Status &error) {
+  auto run = [&]<bool observed, bool networked, bool queued> {
+    return Interpreter<observed, networked, queued>(execution, replica, worker,
+                                                    error)
+        .run();
+  };
+  bool isObserved = !execution.observers.empty();
+  if (execution.state.queued)
+    return execution.network ? run.operator()<true, true, true>()
+                             : run.operator()<true, false, true>();
+  if (execution.network)
+    return isObserved ? run.operator()<true, true, false>()
+                      : run.operator()<false, true, false>();
+  return isObserved ? run.operator()<true, false, false>()
+                    : run.operator()<false, false, false>();
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,54 @@
+//===- MutantTrial.h - what becomes of an artifact --------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TEST_RUNTIME_MUTATION_MUTANTTRIAL_H
+#define LOCKSTEP_TEST_RUNTIME_MUTATION_MUTANTTRIAL_H
+
+#include "runtime/support/Status.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace lockstep::runtime::mutation {
+
+enum class Outcome : uint8_t {
+  /// It was not loaded.
+  refused,
+  /// It was loaded, and a session or a run ended in an error.
+  failed,
+  /// It was given up: it was in a loop without an end.
+  endless,
+  /// Nobody made progress until the deadline.
+  hung,
+  /// All programs ran.
+  completed,
+};
+
+struct TrialResult {
+  Outcome outcome = Outcome::completed;
+  /// Why it was refused or failed.
+  Status status;
+  /// Threads are inside of kernels that do not end, and need their memory:
+  /// nothing more may be tried in this process.
+  bool leftBehind = false;
+};
+
+struct TrialOptions {
+  /// What is executed how, and on which data.
+  uint64_t seed = 0;
+  std::chrono::nanoseconds deadline = std::chrono::milliseconds(300);
+  /// How long a run may go on while it makes progress; more than `deadline`.
+  std::chrono::nanoseconds longest = std::chrono::milliseconds(600);
+};
+
+/// Loads an artifact and runs each of its programs twice on random data, on
+/// several threads, with one or several executors, or, where that is possible,
+/// workers that take steps on their own. Memories that it is given end at pages
+/// that nobody can access.
+TrialResult tryArtifact(std::span<const std::byte> file,
+                        const TrialOptions &options);
+
+} // namespace lockstep::runtime::mutation
+
+#endif // LOCKSTEP_TEST_RUNTIME_MUTATION_MUTANTTRIAL_H
