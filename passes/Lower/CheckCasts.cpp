@@ -91,6 +91,8 @@ struct CheckCasts : impl::CheckCastsPassBase<CheckCasts> {
       if (!getPromised(cast).empty())
         casts.push_back(cast);
     });
+    if (casts.empty())
+      return markAllAnalysesPreserved();
     for (tensor::CastOp cast : casts) {
       OpBuilder builder(cast);
       Value value = cast.getSource();

@@ -40,7 +40,7 @@ struct FoldRankConstants : impl::FoldRankConstantsPassBase<FoldRankConstants> {
   void runOnOperation() override {
     if (failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
-    UniformityAnalysis uniformity(getOperation());
+    const auto &uniformity = getAnalysis<UniformityAnalysis>();
     const RankConstants &constants = uniformity.getConstants();
     // Collect all before any change: the analysis describes the original IR.
     SmallVector<std::pair<scf::ForOp, uint64_t>> loops;
@@ -58,6 +58,8 @@ struct FoldRankConstants : impl::FoldRankConstantsPassBase<FoldRankConstants> {
             !known.empty() && llvm::all_equal(known) && !result.use_empty())
           values.emplace_back(result, known.front());
     });
+    if (loops.empty() && values.empty())
+      return markAllAnalysesPreserved();
     for (auto [loop, tripCounts] : loops)
       countFromZero(loop, tripCounts);
     for (auto [value, known] : values) {

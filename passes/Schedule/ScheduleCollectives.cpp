@@ -122,7 +122,7 @@ private:
 struct ScheduleCollectives
     : impl::ScheduleCollectivesPassBase<ScheduleCollectives> {
   void runOnOperation() override {
-    UniformityAnalysis uniformity(getOperation());
+    const auto &uniformity = getAnalysis<UniformityAnalysis>();
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks) {

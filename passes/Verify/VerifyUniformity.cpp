@@ -277,7 +277,12 @@ struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
         return;
     if (failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
-    UniformityAnalysis uniformity(getOperation(), *broken);
+    // With a rule left out it is another analysis, which nothing else asks for.
+    std::optional<UniformityAnalysis> withoutRule;
+    if (*broken != UniformityRule::None)
+      withoutRule.emplace(getOperation(), *broken);
+    const UniformityAnalysis &uniformity =
+        withoutRule ? *withoutRule : getAnalysis<UniformityAnalysis>();
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(function) &&
           !function.isExternal() && !isOneRank(function) &&
