@@ -4,10 +4,10 @@
     --after=build/release/bin [--replicas=2] [MODEL.py ...]
 
 Each model is captured once and compiled by both builds; each build executes its
-artifact by its own library, in a process of its own. Batches are random. Rounds
-of some steps each alternate between the two; the ratio of a round is the time
-of `--after` by that of `--before`, and the median
-of all rounds is given with the smallest and the largest.
+artifact with its own library, in a separate process. Batches are random. Rounds
+of several steps alternate between the two; the ratio of a round is the time of
+`--after` divided by that of `--before`. The median of all rounds is printed
+with the smallest and the largest.
 """
 
 import argparse
@@ -38,7 +38,7 @@ WARM_UP = 5
 
 
 class Build:
-    """A build that executes a step in a process of its own."""
+    """A build that executes a step in a separate process."""
 
     def __init__(self, binaries, model, folder, replicas):
         binaries = pathlib.Path(binaries).resolve()
@@ -78,7 +78,7 @@ class Build:
 
 
 def work(library, artifact, model, folder):
-    """Executes steps: reads how many, prints the seconds that they took."""
+    """Executes steps: reads their number, prints their time in seconds."""
     import time
 
     import numpy as np
@@ -138,7 +138,7 @@ def measure(model, options):
             Build(binaries, model, folder, options.replicas)
             for binaries in (options.before, options.after)
         )
-        # So many steps a round that it takes the given time.
+        # The number of steps of a round that take the given time.
         steps = max(
             3,
             int(

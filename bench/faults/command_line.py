@@ -1,12 +1,12 @@
-"""What the programs in this folder have in common on their command lines."""
+"""The common command line of the programs in this folder."""
 
 import argparse
 import pathlib
 
 
 def parser_of(description):
-    """A parser that takes what every run needs: the artifact, the folder of the
-    tools, initial values and data.
+    """A parser of the common arguments: the artifact, the folder of the tools,
+    initial values and data.
     """
     parser = argparse.ArgumentParser(
         description=description,

@@ -1,11 +1,11 @@
-"""Measures what checks cost that find errors while a step runs, by processor
-time: the machine may be busy.
+"""Measures the cost of run-time checks, in processor time, since the machine
+may be busy.
 
     python bench/faults/costs.py DIGITS/digits.lockstep --bin=build/release/bin
     --init=... --data=... > table.md
 
-Runs with an option and without it take turns; a ratio is that of two which
-followed each other.
+Runs with and without an option alternate; a ratio is that of two consecutive
+runs.
 """
 
 import os
@@ -14,7 +14,8 @@ import subprocess
 
 import command_line
 
-#: Where threads do not spin: with one, and with more of them than CPUs.
+#: Configurations without spinning threads: one thread, and more threads than
+#: CPUs.
 PLACES = {
     "one executor, `--threads=1`": ["--threads=1"],
     "four executors, `--executors=4`": ["--executors=4"],
@@ -28,7 +29,7 @@ CHECKS = [
 
 
 def seconds(options, arguments):
-    """Processor time of a run, user's and system's."""
+    """Processor time of a run, user and system."""
     process = subprocess.Popen(
         [
             options.bin / "lockstep-run", options.artifact, f"--init={options.init}", f"--data={options.data}",
@@ -69,7 +70,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
     table = {
-        # One executor has nobody to compare its variables with.
+        # One executor has no other copies to compare.
         name: measure(
             options,
             place,

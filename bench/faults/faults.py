@@ -1,16 +1,15 @@
-"""Injects each fault many times, with real clocks, and looks whether it is
-reported in time and whether the right culprit is named.
+"""Injects each fault many times, with real clocks, and checks that it is
+reported in time with the right replica.
 
     bench/faults/faults.py --bin=build/release/bin --runs=100
     DIGITS/digits.lockstep --init=... --data=... > table.md
 
 Places are drawn at random, by seed: the replica, the launch of the program
-  `step`, and one or two executors. A fault counts as found if the
-report says of the replica that it is in this very command, in the state that
-the fault leaves it in, and of no other replica that it is in such a state; a
-NaN, if the error names kernel, replica and command. It is in time if that is
-said at most the deadline and a second after
-the fault was injected.
+`step`, and one or two executors. A fault counts as found if the report shows
+the replica in this command, in the state of the fault, and no other replica in
+such a state; a NaN, if the error names kernel, replica and command. It is in
+time if it is reported at most the deadline and a second after the fault was
+injected.
 """
 
 import concurrent.futures
@@ -24,7 +23,7 @@ import time
 
 import command_line
 
-#: What a replica's state is after a fault.
+#: The state of a replica after a fault.
 STATES = {"pause": "paused", "return-early": "left", "hang": "running"}
 FAULTS = [*STATES, "nan"]
 
@@ -63,8 +62,8 @@ def launches(options):
 
 
 def first_line_with(process, texts, said):
-    """Reads what the process says up to a line that contains one of the texts;
-    the time at which it came.
+    """Reads the output of the process up to a line that contains one of the
+    texts; returns the time of this line.
     """
     for line in process.stderr:
         said.append(line)

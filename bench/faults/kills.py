@@ -1,17 +1,16 @@
-"""Ends runs at random moments, and looks whether anything is incomplete, lost
-or mixed.
+"""Kills runs at random moments, and checks that nothing is incomplete, lost or
+mixed.
 
     bench/faults/kills.py --bin=build/release/bin --kills=1000 --doubles=300
     --pairs=100 DIGITS/digits.lockstep --init=... --data=...
 
 Each run trains for `--steps` steps and saves twenty times. It is killed
-(SIGKILL), gets two SIGINTs within two milliseconds, or is started twice at a
-time with one folder. Then every checkpoint has to be whole (its SHA-256 is
-computed here, apart from the runtime) and to be of the step that its
-name says; after two SIGINTs, which are one wish, the last one has to be of the
-last step that metrics tell of; and the run, resumed to its end, has to leave
-the very bytes of one that nobody disturbed, in the last checkpoint and in the
-metrics.
+(SIGKILL), gets two SIGINTs within two milliseconds, or is started twice with
+one folder. Then every checkpoint must be complete (its SHA-256 is computed
+here, independently of the runtime) and have the step of its name; after two
+SIGINTs, which count as one, the last one must have the last step in the
+metrics; and the run, resumed to its end, must write the same bytes as an
+undisturbed one, in the last checkpoint and in the metrics.
 """
 
 import collections
@@ -34,7 +33,7 @@ LOCKED = (
 
 
 class Disturbed:
-    """Runs of one artifact, beside one that nobody disturbs."""
+    """Runs of one artifact, compared with an undisturbed one."""
 
     def __init__(self, options, folder):
         self.options = options
@@ -52,8 +51,8 @@ class Disturbed:
         self.measure(folder)
 
     def measure(self, folder):
-        """How long a run takes at the moment, with as many others beside it as
-        later on.
+        """The current duration of a run, with the same number of concurrent
+        runs as later.
         """
         begin = time.monotonic()
         folders = [
@@ -77,7 +76,7 @@ class Disturbed:
         )  # fmt: skip
 
     def check(self, folder):
-        """What is wrong with what a run has left behind; empty if nothing is."""
+        """The error in the files of a run; empty if there is none."""
         for path in folder.glob("checkpoint-*.safetensors"):
             content = path.read_bytes()
             size = int.from_bytes(content[:8], "little")
@@ -133,8 +132,8 @@ def interrupt_twice(runs, folder, draw):
         for path in folder.glob("checkpoint-*.safetensors")
     )
     if process.returncode == -signal.SIGINT:
-        # Before the run listens to signals, or behind its end, they are those
-        # of any process.
+        # Before the run handles signals, or after its end, they have their
+        # default effect.
         wrong = (
             ""
             if not steps or steps[-1] + 1 == runs.options.steps

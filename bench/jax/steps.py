@@ -1,22 +1,21 @@
-"""Step time and compile time beside JAX on the same machine, in the same
+"""Step time and compile time compared with JAX on the same machine, in the same
 process.
 
     LOCKSTEP_BIN=build/release/bin build/venv/bin/python bench/jax/steps.py
     [--layers=64-128-10 ...] [--devices=1 ...]
 
 Both run the same function of `mlp.py`: Lockstep as N replicas of one process,
-  JAX by `shard_map` on N host devices, with donated
-state. Inputs are in place on both sides. With one device JAX dispatches a whole
-round ahead; with several it waits for each step, because steps in flight on few
-cores end in its own "this thread may be stuck". Rounds of some steps each
-alternate between the two; the ratio of a round is Lockstep's time by JAX's
-(below 1: Lockstep is faster), and the median of all rounds is given with the
-smallest and the largest. Before anything is measured, losses of both are
-compared.
+JAX by `shard_map` on N host devices, with donated state. Inputs are in place on
+both sides. With one device JAX dispatches a whole round ahead; with several it
+waits for each step, because steps in flight on few cores end in its own "this
+thread may be stuck". Rounds of several steps alternate between the two; the
+ratio of a round is Lockstep's time divided by JAX's (below 1: Lockstep is
+faster). The median of all rounds is printed with the smallest and the largest.
+The losses of both are compared before the measurement.
 
 For compile time, `lockstep-compile` from its start to its end (parsing, all
-stages, the file written; for both default targets, and for one) stands beside
-`jax.jit(...).lower(...).compile()`, tracing included, in alternation.
+stages, the file written; for both default targets, and for one) is compared
+with `jax.jit(...).lower(...).compile()`, tracing included, alternately.
 """
 
 import argparse
@@ -148,7 +147,7 @@ class Jax:
                 self.state, self.batch, self.scalars
             )
             # With several devices, steps in flight can wait for each other's
-            # threads for ever.
+            # threads forever.
             if self.replicas > 1:
                 jax.block_until_ready(metrics)
         jax.block_until_ready((self.state, metrics))
@@ -195,7 +194,7 @@ def measure(layers, devices, seconds, rounds):
             raise SystemExit(
                 f"the two do not compute the same: losses {losses} after 20 steps"
             )
-        # So many steps a round that it takes the given time.
+        # The number of steps of a round that take the given time.
         steps = max(
             3,
             int(seconds / max(side.run(20)[0] / 20 for side in (ours, theirs))),
@@ -259,8 +258,8 @@ def main():
     print("|---|---|---|---|---|---|---|")
     for layers in options.layers:
         for devices in options.devices:
-            # The number of host devices is fixed when JAX is loaded: a process
-            # for each.
+            # The number of host devices is fixed when JAX is loaded: use a
+            # process for each.
             environment = dict(
                 os.environ,
                 LAYERS=layers,

@@ -5,8 +5,8 @@ the same run.
     python bench/kernels/products.py
 
 For each M x N x K of a layer: the product itself (NN), the gradient of its
-  weights (TN) and of its input (NT), each in GFLOP/s of CPU time, the
-best of many runs. The generated kernels add a bias and apply relu.
+weights (TN) and of its input (NT), each in GFLOP/s of CPU time, the best of
+many runs. The generated kernels add a bias and apply relu.
 """
 
 import functools

@@ -51,7 +51,7 @@ def write_inputs(path):
 
 
 def measure(command):
-    """Seconds of CPU time, and the most memory in MiB."""
+    """Seconds of CPU time, and the peak memory in MiB."""
     process = subprocess.Popen(
         list(map(str, command)), stdout=subprocess.DEVNULL
     )

@@ -1,9 +1,9 @@
-//===- VerificationBenchmark.cpp - what the proof costs -------------------===//
+//===- VerificationBenchmark.cpp - cost of the proof ----------------------===//
 //
 // Programs of 1,000 to 100,000 commands, a collective in each 20, as one role
 // (straight, and with a loop every 1,000 commands whose trip count is a host
-// scalar) and as workers and a server. Prints the least time of several runs
-// for each command, and the memory that the proof allocates at most. With
+// scalar) and as workers and a server. Prints the minimum time of several runs
+// for each command, and the peak memory that the proof allocates. With
 // `--json`, for plots.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ using namespace lockstep;
 using namespace lockstep::runtime::verification;
 
 //===----------------------------------------------------------------------===//
-// Memory: bytes that are allocated now, and at most
+// Memory: bytes currently allocated, and their maximum
 //===----------------------------------------------------------------------===//
 
 static size_t allocated = 0, mostAllocated = 0;
@@ -189,7 +189,7 @@ struct Measured {
   size_t bytes = 0;
 };
 
-/// Of this thread: others may be running.
+/// Processor time of this thread: others may be running.
 double processorTime() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -229,7 +229,7 @@ int main(int argc, char **argv) {
       builder.Finish(artifact::CreateArtifact(builder, &object));
       const auto &tables =
           *flatbuffers::GetRoot<artifact::Artifact>(builder.GetBufferPointer());
-      // What a load does.
+      // As in a load.
       Measured found =
           measure([&] { return checkProven(tables, "step").ok(); });
       uint32_t collectives = size / commandsOfCollective;

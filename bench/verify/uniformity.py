@@ -4,14 +4,13 @@ the number of operations.
     LOCKSTEP_OPT=build/release/bin/lockstep-opt python
     bench/verify/uniformity.py --svg=build/uniformity.svg
 
-A step is made of pieces of 20 operations with one collective each, as programs
-  have them: gradients that are reduced, losses that decide whether
-all skip, loops with a collective in each turn, branches on the rank with equal
+A step is made of pieces of 20 operations with one collective each, as in
+typical programs: gradients that are reduced, losses that decide whether all
+skip, loops with a collective in each iteration, branches on the rank with equal
 sides, branches on data without collectives, reads and assignments of variables.
-Everything is varying or decided by something varying, so that the analysis
-follows every value. The time is the CPU time of the whole
-tool, which uses one thread: start, parsing, the analysis and the checks, and
-  writing the step out again.
+All values are varying or depend on varying ones, so that the analysis visits
+every value. The time is the CPU time of the whole tool, which uses one thread:
+start, parsing, the analysis and the checks, and writing the step out again.
 """
 
 import argparse
@@ -27,7 +26,7 @@ T = "tensor<4xf32>"
 
 
 class Step:
-    """The text of a step, and how many operations it has."""
+    """The text of a step, and its number of operations."""
 
     def __init__(self):
         self.lines, self.ops, self.collectives, self.names = [], 0, 0, 0
@@ -82,7 +81,7 @@ def skip(step, value):
 
 
 def loop(step, value):
-    """A collective in each of three turns, with a value that is carried."""
+    """A collective in each of three iterations, with a loop-carried value."""
     value = step.chain(value, 6)
     carried = f"%c{step.names}"
     result = step.op(
@@ -97,7 +96,7 @@ def loop(step, value):
 
 
 def rank(step, value):
-    """Replica 0 gives another value than the others to one collective."""
+    """One operand of a collective differs on replica 0."""
     value = step.chain(value, 8)
     number = step.op("arith.addi %rank, %one : i32")
     first = step.op("arith.cmpi eq, " + number + ", %one : i32")
@@ -140,7 +139,7 @@ PIECES = [gradient, skip, loop, rank, data]
 
 
 def generate(ops, replicas):
-    """A step with about so many operations."""
+    """A step with about `ops` operations."""
     step = Step()
     step.line(
         f"replica.strategy @s {{kind = #replica.kind<mirrored>, replicas = {replicas}}}",
@@ -172,7 +171,7 @@ def generate(ops, replicas):
 
 
 def measure(tool, path, repeat):
-    """Seconds of CPU time, the best of several runs, and the most memory in
+    """Seconds of CPU time, the best of several runs, and the peak memory in
     MiB.
     """
     best, memory = float("inf"), 0
@@ -203,7 +202,7 @@ def plot(rows):
     width, height, left, right, bottom = 640, 420, 70, 40, 50
 
     def scale(values, low, high):
-        # A value just beside a power of ten needs no decade of its own.
+        # A value just beside a power of ten needs no separate decade.
         first, last = (
             math.floor(math.log10(min(values)) + 0.01),
             math.ceil(math.log10(max(values)) - 0.01),

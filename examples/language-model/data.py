@@ -1,8 +1,8 @@
 """Prepares text for the language model: `python data.py -o DIR`.
 
-The text is the licences that Debian keeps in /usr/share/common-licenses (or
-the files given by `--text`). It is cut into rows of 64 characters, nine of ten
-rows in `DIR/train.npz`, the others in `DIR/test.npz`: `x`, i32 [n, 64], and
+The text is the licences that Debian keeps in /usr/share/common-licenses (or the
+files given by `--text`). It is cut into rows of 64 characters, nine tenths of
+the rows in `DIR/train.npz`, the others in `DIR/test.npz`: `x`, i32 [n, 64], and
 `y`, the same characters one position on.
 """
 
@@ -40,7 +40,7 @@ def entropy(codes):
 
 
 def licences():
-    """Lists the licence files, each once: links to them are left out."""
+    """Lists the licence files, each once: without links to them."""
     paths = sorted(glob.glob(os.path.join(LICENCES, "*")))
     return [path for path in paths if not os.path.islink(path)]
 

@@ -1,6 +1,6 @@
 """A small transformer that predicts the next character, trained with AdamW.
 
-What a real training loop has, it has too: gradients accumulated over
+It has the features of a real training loop: gradients accumulated over
 micro-batches, dropout that differs on every replica, clipping by the global
 norm, a warm-up and cosine learning rate, and steps that are skipped when a
 gradient is not finite.

@@ -2,16 +2,16 @@
 
 A model file uses the functions of this module inside its `step`. Under plain
 JAX they are collectives on the axis `replica` of `jax.shard_map` (with
-`check_vma=False` and automatic axis types); `python -m lockstep.capture` turns
-the same file into a program for `lockstep-compile`.
+`check_vma=False` and automatic axis types); `python -m lockstep.capture`
+converts the same file to a program for `lockstep-compile`.
 """
 
 import os
 
 from jax.extend import source_info_util
 
-# A location in this package is never what a user looks for: with it excluded,
-# JAX attributes our operations to the line that called them.
+# Exclude locations in this package, so that JAX attributes its operations to
+# the user's line that calls them.
 source_info_util.register_exclusion(os.path.dirname(__file__))
 
 from lockstep.embedding import embedding_lookup  # noqa: E402

@@ -3,13 +3,13 @@
 import jax
 import jax.numpy as jnp
 
-#: What `tf.distribute` has.
+#: The reductions of `tf.distribute`.
 SUM_OR_MEAN = ("SUM", "MEAN")
 REDUCTIONS = (*SUM_OR_MEAN, "PRODUCT", "MIN", "MAX")
 
 
 def reduction_name(reduction, allowed=REDUCTIONS):
-    """Returns the reduction in upper case; ValueError if it is none of
+    """Returns the reduction in upper case; ValueError if it is not in
     `allowed`.
     """
     name = str(reduction).upper()
@@ -44,7 +44,7 @@ def array(leaf, function):
 
 
 def reducible(leaf, reduction, function):
-    """Converts a leaf to an array that `reduction` can take.
+    """Converts a leaf to an array that `reduction` supports.
 
     The mean of integers is that of doubles. Booleans have "MIN" (all of them)
     and "MAX" (any of them).

@@ -2,7 +2,7 @@
 
 Writes `DIR/step.mlir`, a module with the functions `@step` and, if the model
 has one, `@evaluate`; and `DIR/init.safetensors`, the initial state. Both are
-the same bytes wherever and whenever they are made.
+deterministic, independent of place and time.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def write(folder, text, state):
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "step.mlir"), "w", encoding="utf-8") as file:
         file.write(text)
-    # `save_file` would give the file to its owner alone.
+    # `save_file` would make the file readable only by its owner.
     with open(os.path.join(folder, "init.safetensors"), "wb") as file:
         file.write(save(state))
 
@@ -88,8 +88,8 @@ def _lower(function, path):
 
 
 def _place(error, path):
-    """Where the operation that JAX cannot lower is in the model, as
-    `model.py:15: `; nothing if JAX does not say it.
+    """The location in the model of the operation that JAX cannot lower, as
+    `model.py:15: `; empty if it is not known.
     """
     trace = (
         traceback.extract_tb(error.__cause__.__traceback__)

@@ -1,4 +1,4 @@
-"""Where a step is being traced: under plain JAX, or by the capture.
+"""The mode in which a step is traced: under plain JAX, or by the capture.
 
 The mode is a JAX *user context*, so it is part of the key of JAX's tracing
 caches: a jitted helper that was traced in one mode is traced again in the
@@ -15,7 +15,7 @@ AXIS = "replica"
 
 @dataclasses.dataclass(frozen=True)
 class Mode:
-    """How the code that runs is being traced.
+    """The mode in which the current code is traced.
 
     Attributes:
       captured: whether this is a capture, not plain JAX.
@@ -34,7 +34,7 @@ _mode = jax.make_user_context(Mode())
 
 
 def mode() -> Mode:
-    """Returns the mode of the code that runs."""
+    """Returns the mode of the current code."""
     return _mode.value
 
 
@@ -49,7 +49,7 @@ def merging():
 
 
 def lowering(function: str) -> dict:
-    """Returns the parameters that say how a primitive is to be lowered.
+    """Returns the parameters that select the lowering of a primitive.
 
     These are `captured`, and `size`, the replica count (None where it is open).
 

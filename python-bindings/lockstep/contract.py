@@ -1,9 +1,9 @@
-"""Turns `step` and `evaluate` into flat functions with named values.
+"""Converts `step` and `evaluate` to flat functions with named values.
 
-The flat functions are what is lowered: their arguments are the leaves of the
-state, the batch's entries and the scalars; their results the leaves of the new
-state and the metrics, in the order of their names' pytree. A typed random key
-of the state is kept as the integers that it is made of.
+The flat functions are lowered: their arguments are the leaves of the state, the
+batch's entries and the scalars; their results the leaves of the new state and
+the metrics, in the order of their names' pytree. A typed random key of the
+state is stored as its integers.
 """
 
 import dataclasses
@@ -70,7 +70,7 @@ def initial_state(model: Model, seed: int):
             ) from None
         if not _is_key(array):
             check_dtype(where, array.dtype)
-    # Python numbers make weak types, which a step would not give back.
+    # Python numbers have weak types, which a step would not return.
     return jax.tree.map(lambda x: jnp.asarray(x, jnp.asarray(x).dtype), state)
 
 
@@ -80,15 +80,15 @@ def _is_key(value):
 
 
 def stored(state):
-    """Replaces typed random keys by the arrays of uint32 that they are kept as."""
+    """Replaces typed random keys by the arrays of uint32 that store them."""
     return jax.tree.map(
         lambda x: jax.random.key_data(x) if _is_key(x) else x, state
     )
 
 
 def _with_keys(kept, state):
-    """Undoes `stored`: makes typed random keys of the arrays where `state` has
-    such keys.
+    """Undoes `stored`: converts the arrays to typed random keys where `state`
+    has such keys.
     """
 
     def restore(value, original):
@@ -105,9 +105,9 @@ def step_function(model: Model, state) -> Function:
     """Flattens `step` for states like `state`.
 
     Raises:
-      ModelError: if `step` returns something else than (state, metrics), a
-        state of another structure, shape or dtype, or metrics that are no dict
-        of arrays.
+      ModelError: if `step` does not return (state, metrics), or returns a
+        state of another structure, shape or dtype, or metrics that are not a
+        dict of arrays.
     """
     shapes = _shapes(state)
     result = jax.eval_shape(model.step, shapes, model.batch, model.scalars)
@@ -202,7 +202,7 @@ def _stored_shapes(shapes):
 
 
 def _flatten(*trees):
-    """Returns the leaves of `trees`, and what puts such leaves back."""
+    """Returns the leaves of `trees`, and the inverse function."""
     leaves, structure = jax.tree.flatten(trees)
     return leaves, lambda values: jax.tree.unflatten(structure, values)
 
@@ -212,7 +212,7 @@ def _in_order(values, names):
 
 
 def _check_state(before, after):
-    """Checks that `step` returns the state that it takes."""
+    """Checks that `step` returns a state of the same type as its argument."""
     old, new = named_leaves(before, "init"), named_leaves(after, "step: state")
     for name in old.keys() - new.keys():
         raise ModelError(

@@ -1,4 +1,4 @@
-"""The cross-replica context: what the function of a `merge_call` works with."""
+"""The cross-replica context of the function of a `merge_call`."""
 
 import jax
 from jax.interpreters import mlir
@@ -39,10 +39,10 @@ class PerReplica:
 
 
 class CrossReplica:
-    """What a `merge_call` passes to its function first.
+    """The first argument of the function of a `merge_call`.
 
-    Its methods take pytrees of `PerReplica` values and of arrays, which are the
-    same for all replicas.
+    Its methods accept pytrees of `PerReplica` values and of arrays, which are
+    equal on all replicas.
     """
 
     @property
@@ -109,7 +109,7 @@ class CrossReplica:
         return jax.tree.unflatten(structure, results)
 
     def broadcast_to(self, value, destinations=None):
-        """Returns arrays that are on all replicas.
+        """Returns arrays that are equal on all replicas.
 
         Raises:
           ValueError: for a per-replica value.

@@ -1,8 +1,8 @@
-"""Lookups of rows, whose gradient is rows too.
+"""Lookups of rows with sparse gradients.
 
 JAX's own gradient of `table[ids]` is as large as the table. Here it is a
-primitive of its own, `slices_to_dense`, of which a capture knows that it is
-made of a few rows; what then happens to the gradient happens to those.
+separate primitive, `slices_to_dense`, which captures preserve, so that the
+compiler applies later operations on the gradient to its rows only.
 """
 
 import jax
@@ -16,10 +16,10 @@ from lockstep import arguments, context, primitives
 def embedding_lookup(table, ids):
     """Returns the rows of `table` that `ids` name.
 
-    The gradient with respect to the table is the rows' cotangents at their
-    places. Where a compiled step does no more with it than reduce it over the
-    replicas, scale it and subtract it from the table that was read, only those
-    rows are sent and changed.
+    The gradient with respect to the table has the rows' cotangents at their
+    indices. If a compiled step only reduces it over the replicas, scales it and
+    subtracts it from the table that was read, only these rows are sent and
+    updated.
 
     Args:
       table: array of rank 1 or more, rows along its first axis.
@@ -52,8 +52,7 @@ def _no_batching(*_args, **_params):
 
 
 def _primitive(name, abstract_eval, target, function):
-    """Makes a primitive that is `function`, or in a capture the call of
-    `target`.
+    """Makes a primitive that is `function`, or in a capture a call of `target`.
     """
     result = core.Primitive(f"lockstep_{name}")
     result.def_abstract_eval(abstract_eval)

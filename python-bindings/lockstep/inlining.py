@@ -2,7 +2,7 @@
 
 JAX outlines jitted helpers into private functions. jaxlib's `inline` pass
 leaves them (the extension of `func` that it needs is not registered there), so
-it is done here; locations become call chains of the user's lines.
+this module does it; locations become call chains of the user's lines.
 """
 
 from jaxlib.mlir import ir
@@ -10,8 +10,7 @@ from jaxlib.mlir import ir
 from lockstep.locations import Locations
 
 #: Operations that call functions of the module, and the attribute that names
-#: the function. What a composite operation computes is what its decomposition
-#: computes.
+#: the function. A composite operation is equivalent to its decomposition.
 _CALLEES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 
 

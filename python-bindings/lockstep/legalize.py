@@ -1,8 +1,8 @@
 """From lowered StableHLO to the captured module.
 
-The functions are brought into one module, inlined, and legalized to `linalg`
-by jaxlib's own passes. What those leave (`stablehlo.while`, `case`, `scatter`,
-the `replica.*` custom calls) stays, for the compiler's import.
+The functions are moved into one module, inlined, and legalized to `linalg` by
+jaxlib's own passes. The remaining operations (`stablehlo.while`, `case`,
+`scatter`, the `replica.*` custom calls) are left for the compiler's import.
 """
 
 import math
@@ -67,7 +67,7 @@ def _pack_booleans(text):
     """Writes large constants of booleans as LLVM 22 reads them.
 
     It takes eight elements of a hexadecimal constant from a byte, the first
-    from the lowest bit, where jaxlib's newer MLIR writes a byte an element.
+    from the lowest bit, where jaxlib's newer MLIR writes one byte per element.
     """
 
     def pack(match):
@@ -107,7 +107,7 @@ def _append(module, function, source, locations):
 
 
 def _describe(op, function, locations):
-    """Adds to an operation what is known of the function that it is."""
+    """Adds the description of its function to an operation."""
     op.location = locations.of_function(function.source)
     op.attributes["arg_attrs"] = _attributes(function.inputs, op, "inputs")
     op.attributes["res_attrs"] = _attributes(function.outputs, op, "results")
@@ -180,8 +180,8 @@ def _number(value, type_):
 def _relocate(module, locations):
     """Rewrites the locations of all operations and block arguments.
 
-    An operation of unknown place inside another one (the scalar operations of a
-    named `linalg` operation) gets that one's.
+    An operation without a location inside of another one (the scalar operations
+    of a named `linalg` operation) gets that one's.
     """
 
     def visit(op):

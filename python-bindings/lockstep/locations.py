@@ -1,8 +1,8 @@
-"""What a source location of the captured program looks like.
+"""Source locations of the captured program.
 
-`user_location` is the one place where locations are made: JAX's own frames and
-operation names go, and files are written relative to the model's folder, so
-that the captured bytes do not depend on where the model lies.
+`user_location` creates all locations: JAX's own frames and operation names are
+removed, and files are written relative to the model's folder, so that the
+captured bytes do not depend on this folder.
 """
 
 import inspect
@@ -21,7 +21,7 @@ class Locations:
     """
 
     def __init__(self, folder):
-        """Notes the calls that are in progress: those are not the model's."""
+        """Records the calls in progress, which are not the model's."""
         self.folder = os.path.realpath(folder)
         self._callers = {
             (f.filename, f.lineno) for f in traceback.extract_stack()
@@ -32,7 +32,7 @@ class Locations:
         )
 
     def user_location(self, location):
-        """Returns what is left of a location for the user to see.
+        """Returns the user's part of a location.
 
         A chain of calls between lines of the user's files stays a
         `callsite(... at ...)`; a location without such a line is unknown.
@@ -84,7 +84,7 @@ class Locations:
         """Writes a frame for the user; None if its file is not the user's.
 
         Columns are counted from 1, as editors do; JAX counts them from 0. A
-        frame whose path is relative has been here before.
+        frame with a relative path has already been converted.
         """
         path, line, column = frame
         if not os.path.isabs(path):

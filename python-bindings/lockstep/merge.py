@@ -1,9 +1,9 @@
 """`merge_call`: a function of all replicas' values, run once for all.
 
 The function is traced on one replica's values. In it they are `PerReplica`
-objects, which only the operations of the `CrossReplica` context take; so what
-is traced is the same on every replica, and under plain JAX each replica can
-run it on its own, with collectives for those operations.
+objects, which only the operations of the `CrossReplica` context accept; so the
+trace is the same on every replica, and under plain JAX each replica can run it,
+with collectives for these operations.
 """
 
 import jax
@@ -22,13 +22,13 @@ def merge_call(function, *args):
     """Calls `function(strategy, *args)` in the cross-replica context.
 
     Args:
-      function: gets a `CrossReplica` and the arguments. It returns a pytree of
-        arrays and `PerReplica` values.
+      function: called with a `CrossReplica` and the arguments. It returns a
+        pytree of arrays and `PerReplica` values.
       *args: pytrees. Their arrays become `PerReplica` values; Python numbers
-        stay what they are.
+        are unchanged.
 
     Returns:
-      What `function` returns; of a `PerReplica` value, this replica's
+      The result of `function`; of a `PerReplica` value, this replica's
       component.
 
     Raises:

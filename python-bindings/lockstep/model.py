@@ -19,7 +19,7 @@ import numpy as np
 
 
 class ModelError(Exception):
-    """The model file breaks the contract; the text says where and how."""
+    """The model file breaks the contract; the text has place and reason."""
 
 
 #: Dtypes of state, batches, scalars and metrics.

@@ -9,7 +9,7 @@ from lockstep import arguments, context, primitives
 def all_reduce(tree, reduction):
     """Reduces every leaf of `tree` over the replicas.
 
-    All leaves travel in one collective. 16-bit floats are accumulated in 32
+    All leaves are sent in one collective. 16-bit floats are accumulated in 32
     bits and rounded once. The gradient of a sum or mean is the all-reduce, by
     the same reduction, of the incoming gradients: it is the gradient of the sum
     of all replicas' losses. Other reductions have none.
@@ -18,7 +18,7 @@ def all_reduce(tree, reduction):
       tree: pytree of arrays, of the same shapes on all replicas. Python
         numbers become arrays.
       reduction: "SUM", "MEAN", "PRODUCT", "MIN" or "MAX", in upper or lower
-        case. A NaN of one replica is the result of "MIN" and "MAX". Of
+        case. If one replica has a NaN, it is the result of "MIN" and "MAX". Of
         booleans, "MIN" tells whether all are true, "MAX" whether any is.
 
     Returns:
@@ -26,7 +26,7 @@ def all_reduce(tree, reduction):
       The mean of integers is float64.
 
     Raises:
-      ValueError: if `reduction` is something else.
+      ValueError: for another `reduction`.
       TypeError: if a leaf has a dtype that has no such reduction, or is an
         integer under "MEAN" while `jax_enable_x64` is off.
       NotImplementedError: under `jax.vmap`, and for gradients through
@@ -83,7 +83,7 @@ def _from_signed(value, dtype, reduction):
 def all_gather(tree, axis):
     """Concatenates every leaf of `tree` over the replicas, in replica order.
 
-    The gradient is the own slice of the sum of all replicas' incoming
+    The gradient is the replica's own slice of the sum of all incoming
     gradients.
 
     Args:

@@ -1,7 +1,7 @@
 """The order of the examples in an epoch, the same as the runtime's.
 
 `runtime/data/Shuffle.h` defines the generator and the shuffle. With this module
-a script can feed another system the very batches that `lockstep-run` trains on:
+a script can train another system with the same batches as `lockstep-run`:
 
     for epoch in range(epochs):
         for rows in shuffle.global_batches(seed, epoch, len(x), 4 * 32):
@@ -14,7 +14,7 @@ import numpy as np
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
-#: Words that are made at a time.
+#: Number of words computed at a time.
 _BLOCK = 1 << 16
 
 
@@ -26,7 +26,7 @@ def _mix(z):
 
 
 def _mix_int(z):
-    """The same of one Python integer, taken modulo 2^64."""
+    """The same for one Python integer, modulo 2^64."""
     return int(_mix(np.array([z & _MASK], np.uint64))[0])
 
 
@@ -53,7 +53,7 @@ def order(seed, epoch, examples):
     Args:
       seed: of the run, 0 to 2^64 - 1.
       epoch: number of the epoch, from 0.
-      examples: how many there are.
+      examples: their number.
     """
     result = list(range(examples))
     stream = words(seed, epoch)
@@ -67,8 +67,8 @@ def global_batches(seed, epoch, examples, size):
     """Yields the rows of each global batch of an epoch, arrays of `size`
     indices.
 
-    Replica r of N takes the r-th N-th of them. What is left of the epoch and
-    does not fill a batch is dropped.
+    Replica r of N takes the r-th N-th of them. The rest of the epoch that does
+    not fill a batch is dropped.
     """
     rows = order(seed, epoch, examples)
     for begin in range(0, examples - size + 1, size):

@@ -1,10 +1,10 @@
 """Makes the integers inside a legalized function signless.
 
-The legalization to `linalg` picks the signed or unsigned form of each
-operation and works on signless types; what it leaves (loops, branches,
-gathers) keeps `ui32` and casts around it. Nothing that is left computes, so
-there the sign means nothing: types become signless, and casts stay only where
-an argument or a result of the function is unsigned.
+The legalization to `linalg` picks the signed or unsigned form of each operation
+and works on signless types; the remaining operations (loops, branches, gathers)
+keep `ui32` with casts around it. They do no arithmetic, so signedness is
+irrelevant: types become signless, and casts remain only for unsigned arguments
+and results of the function.
 """
 
 from jaxlib.mlir import ir
@@ -13,7 +13,7 @@ CAST = "builtin.unrealized_conversion_cast"
 
 
 def make_signless(function: ir.Operation):
-    """Rewrites the body of a `func.func`; its signature stays."""
+    """Rewrites the body of a `func.func`, but not its signature."""
     entry = function.regions[0].blocks[0]
     for argument in entry.arguments:
         _cast_argument(argument, entry)
@@ -82,7 +82,7 @@ def _casts(function):
 
 
 def _cast_results(function, entry):
-    """Casts what the function returns to its result types."""
+    """Casts the returned values to the result types."""
     kind = ir.FunctionType(
         ir.TypeAttr(function.attributes["function_type"]).value
     )

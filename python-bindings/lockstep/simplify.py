@@ -1,5 +1,5 @@
-"""Rewrites operations that legalization trips over, and removes those that do
-nothing.
+"""Rewrites operations that legalization does not support, and removes those
+without effect.
 """
 
 import re
@@ -14,7 +14,7 @@ def simplify(function: ir.Operation):
     """Applies the rules of this file to all operations of a function.
 
     Raises:
-      ModelError: if an operation has no meaning in a step.
+      ModelError: if an operation is not supported in a step.
     """
     for op in _operations(function):
         rule = _no_elements if _makes_nothing(op) else _RULES.get(op.name)
@@ -48,8 +48,8 @@ def _makes_nothing(op):
 
 
 def _has_kernels(value):
-    """Whether elements are integers or floats; others are refused later, by the
-    name of their type.
+    """Whether elements are integers or floats; others are rejected later, with
+    the name of their type.
     """
     return isinstance(
         ir.RankedTensorType(value.type).element_type,
@@ -67,11 +67,11 @@ def _no_elements(op):
         ]
 
 
-# Operations that leave their operands as they are, or do not read some of them
+# Operations that return their operands unchanged, or do not read some of them
 
 
 def _barrier(op):
-    """An optimization barrier, of `jax.checkpoint`: XLA's own concern."""
+    """An optimization barrier of `jax.checkpoint`, relevant only for XLA."""
     return list(op.operands)
 
 
@@ -110,11 +110,11 @@ def _scatter(op):
 
 
 def _select_and_scatter(op):
-    """A scatter of no elements to those that windows select."""
+    """A scatter of no elements to positions selected by windows."""
     return _filled(op, [op.operands[2]]) if _is_empty(op.operands[1]) else None
 
 
-# Operations that legalization gets wrong, or refuses
+# Operations that legalization converts incorrectly, or rejects
 
 
 def _add(op):
@@ -154,7 +154,7 @@ def _clamped(op, starts, shape, sizes):
 
 
 def _dynamic_slice(op):
-    """A slice from where unsigned indices of 64 bits say."""
+    """A slice with unsigned start indices of 64 bits."""
     operand, *starts = op.operands
     sizes = op.attributes["slice_sizes"]
     clamped = _clamped(
@@ -167,7 +167,7 @@ def _dynamic_slice(op):
 
 
 def _dynamic_update_slice(op):
-    """An update of no elements, or where unsigned indices of 64 bits say."""
+    """An update of no elements, or with unsigned start indices of 64 bits."""
     operand, update, *starts = op.operands
     if _is_empty(update):
         return [operand]
@@ -179,8 +179,8 @@ def _dynamic_update_slice(op):
 
 
 def _dot_general(op):
-    """A product whose algorithm asks for an accumulation in f32 or f64: all
-    products have one.
+    """A product whose algorithm requires accumulation in f32 or f64, as all
+    products do.
     """
     if re.search(
         r"accumulation_type = f(32|64)\b",
@@ -190,8 +190,8 @@ def _dot_general(op):
 
 
 def _reshape(op):
-    """A reshape to the same shape, of which legalization makes, for unsigned
-    scalars, what it cannot read.
+    """A reshape to the same shape; for unsigned scalars, legalization would
+    generate invalid IR.
     """
     return (
         [op.operands[0]] if op.operands[0].type == op.results[0].type else None
@@ -199,7 +199,8 @@ def _reshape(op):
 
 
 def _convolution(op):
-    """A convolution of unsigned integers has the bits of that of signed ones."""
+    """A convolution of unsigned integers is bitwise equal to that of signed
+    ones."""
     result = ir.RankedTensorType(op.results[0].type)
     if (
         not isinstance(result.element_type, ir.IntegerType)
@@ -233,8 +234,8 @@ def _random_numbers(op):
 
 
 def _einsum(op):
-    """An operation that JAX does not make: its products are `dot_general`,
-    which all element types have.
+    """An operation that JAX does not generate: its products are `dot_general`,
+    which supports all element types.
     """
     raise ModelError(
         f"{describe(op.location)}: cannot capture '{op.name}': expected 'stablehlo.dot_general', as jnp.einsum makes it"
