@@ -23,7 +23,7 @@ std::string factsError(std::vector<Facts> all) {
   return compareFacts(statements).message();
 }
 
-// The minority comes first; who says nothing differs too.
+// The minority is listed first; an executor without a statement differs, too.
 TEST(Agreement, namesWhoDiffers) {
   EXPECT_EQ(factsError({{{"seed", "1"}}, {{"seed", "1"}}, {{"seed", "1"}}}),
             "");
@@ -93,7 +93,7 @@ SessionOptions optionsFor(std::span<const std::shared_ptr<Network>> network,
           .workers = 1};
 }
 
-/// Runs two sessions at the same time and returns what they say.
+/// Runs two sessions concurrently and returns their statuses.
 std::array<Status, 2> runBoth(Session &first, Session &second) {
   std::array<Status, 2> statuses;
   std::thread other([&] { statuses[1] = second.run("main"); });
@@ -159,8 +159,7 @@ TEST(Introduction, targetsAndOptionsDiffer) {
   }
 }
 
-// An executor that never says anything is missed like a replica that does not
-// come.
+// An executor that never posts is reported like a replica that does not arrive.
 TEST(Introduction, isWaitedForUnderTheDeadline) {
   TestProgram p(4);
   build(p);
@@ -195,8 +194,8 @@ TEST(Mirrored, noFalseAlarm) {
     EXPECT_TRUE(status.ok()) << status.message();
 }
 
-// A byte of one copy changes: all executors say in which variable, of whom, and
-// when it was found.
+// A byte of one copy changes: all executors report the variable, the executor
+// and the run.
 TEST(Mirrored, whoDiffersIsNamed) {
   TestProgram p(5);
   build(p);

@@ -194,8 +194,8 @@ TEST(CpuBinary, brokenObjectsAndMissingKernels) {
             StatusCode::corrupted);
 }
 
-// The dynamic linker maps what the headers of an object say, whether it is
-// there or not.
+// The dynamic linker maps the ranges in an object's headers, even if the file
+// is shorter.
 TEST(CpuBinary, objectsThatAreCutOff) {
   std::vector<std::byte> object = readFile(LOCKSTEP_TEST_KERNELS);
   auto error = [&](size_t size) {
@@ -208,7 +208,7 @@ TEST(CpuBinary, objectsThatAreCutOff) {
     return session ? Status() : session.status();
   };
   EXPECT_EQ(error(object.size()).message(), "");
-  // Up to the end of the last loaded part; what debuggers read may follow.
+  // Up to the end of the last loaded part; debug information may follow.
   size_t refused = 0;
   for (size_t size = 0; size < object.size(); size += 61) {
     Status status = error(size);
@@ -225,8 +225,8 @@ TEST(CpuBinary, objectsThatAreCutOff) {
       << error(100).message();
 }
 
-// The code says what it takes: other arguments in the tables, or none, are
-// refused.
+// The code has a hash of its arguments: other arguments in the tables, or none,
+// are rejected.
 TEST(CpuBinary, codeOfOtherArguments) {
   TestProgram p(1);
   for (auto &kernel : p.writer.tables.kernels)

@@ -111,8 +111,7 @@ TEST_P(CApiWay, isWhole) {
   lockstep_session_close(session);
 }
 
-/// What the functions of a session that reports are called with. `calls` is
-/// what a kernel waits for.
+/// The context of a session's report functions. A kernel waits for `calls`.
 struct Reports {
   std::atomic<int> calls{0};
   std::string text, json;
@@ -145,7 +144,8 @@ lockstep_options reportingOptions(uint32_t executors, Reports &told) {
   return options;
 }
 
-// The thread that calls hangs in a kernel itself, here until it has been told.
+// The calling thread itself hangs in a kernel, in this test until it has been
+// reported.
 TEST_P(CApiWay, tellsOfADeadline) {
   TemporaryFile file("c-api-deadline.lockstep");
   const std::string &path = file.path;
@@ -179,7 +179,7 @@ TEST_P(CApiWay, tellsOfADeadline) {
   lockstep_session_close(session);
 }
 
-// Replica 1 turns in a loop without an end. Who is told of it can end the run.
+// Replica 1 is in an infinite loop. The report function can end the run.
 TEST_P(CApiWay, tellsOfALongWait) {
   TemporaryFile file("c-api-long-wait.lockstep");
   const std::string &path = file.path;
@@ -267,8 +267,8 @@ TemporaryFile writeEmptyProgram() {
   return file;
 }
 
-// A program that was compiled with fewer options gives what it has, and nothing
-// is written behind it.
+// A program compiled with fewer options passes a shorter struct, and nothing is
+// written after it.
 TEST(CApiOptions, olderProgram) {
   TemporaryFile file = writeEmptyProgram();
   const std::string &path = file.path;
@@ -283,7 +283,7 @@ TEST(CApiOptions, olderProgram) {
   EXPECT_EQ(memory.options.struct_size, sizeof(memory.options));
   EXPECT_EQ(memory.options.deadline_seconds, 60);
   lockstep_session *session = nullptr;
-  // What is behind it would be a target.
+  // The bytes after it would be a target.
   EXPECT_EQ(lockstep_session_open(path.c_str(), options, &session), LOCKSTEP_OK)
       << lockstep_last_error();
   lockstep_session_close(session);
@@ -294,8 +294,8 @@ TEST(CApiOptions, olderProgram) {
                "expected a deadline above 0 and up to 1000000000 s, found -1");
 }
 
-// One that was compiled with more gets zeros for what the library does not
-// know, and may leave them.
+// One compiled with more options gets zeros for those unknown to the library,
+// and may keep them.
 TEST(CApiOptions, newerProgram) {
   TemporaryFile file = writeEmptyProgram();
   const std::string &path = file.path;

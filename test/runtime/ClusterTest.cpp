@@ -237,8 +237,8 @@ TEST_P(ClusterOf, deadlineReportIsAboutAll) {
     over = true;
     clock.poke();
   });
-  // A message that has just been sent wakes a worker that was idle: seen twice,
-  // nobody is awake.
+  // A message that has just been sent wakes an idle worker: only if all are
+  // idle twice, none is awake.
   for (unsigned calm = 0; calm < 2 && !over;) {
     calm = cluster->idleWorkers() == cluster->workers() ? calm + 1 : 0;
     std::this_thread::yield();
@@ -364,7 +364,7 @@ TEST(Cluster, replicasHaveAsManyBatches) {
 //===----------------------------------------------------------------------===//
 
 /// Workers pull the rows of "table" (5x2) from two servers, which then replace
-/// them by the sum of what the workers have in "mine".
+/// them by the sum of the workers' "mine".
 void buildServers(TestProgram &p, uint32_t replicas) {
   constexpr int64_t rows[] = {3, 2};
   uint32_t mine[2], pulled[2], pull[2], push[2], group[2];

@@ -16,8 +16,8 @@ namespace {
 
 constexpr Link link{.latency = 40e-6, .secondsPerByte = 1e-9};
 
-/// Messages and bytes of the busiest of n members that give b bytes each, where
-/// n divides b.
+/// Messages and bytes of the busiest of n members with b bytes of operands
+/// each, where n divides b.
 struct ClosedForm {
   CollectiveKind kind;
   std::function<double(double n, double b)> messages, bytes, leastBytes;

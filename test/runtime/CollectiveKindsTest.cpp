@@ -57,7 +57,7 @@ TEST(CollectiveKinds, AxesSayHowResultsAreMade) {
             (Names{"all_gather", "gather"}));
 }
 
-// Memory that a member still reads must not hold what it gets.
+// Results must not alias memory that a member still reads.
 TEST(CollectiveKinds, OnlyElementByElementIsInPlace) {
   for (const CollectiveProperties &row : CollectiveProperties::all())
     if (row.canBeInPlace)

@@ -93,9 +93,9 @@ template <typename S> S randomValue(std::mt19937 &random, bool isBFloat) {
     return S(std::uniform_real_distribution<float>(-2, 2)(random));
 }
 
-/// One all_reduce of two operands that lie side by side and one that does not,
-/// on `replicas` replicas and `workers` workers; results must equal the
-/// reference bit for bit.
+/// One all_reduce of two contiguous operands and a separate one, on `replicas`
+/// replicas and `workers` workers; results must equal the reference bit for
+/// bit.
 template <typename Type>
 void checkAllReduce(ElementType element, Reduction reduction, uint32_t replicas,
                     unsigned workers, int64_t size, bool shared) {
@@ -277,7 +277,7 @@ TEST_P(Collectives, allGatherAlongAxes) {
     }
 }
 
-// Each replica gives rank + 1 rows (axis 0) or columns (axis 1); sizes are in a
+// Each replica sends rank + 1 rows (axis 0) or columns (axis 1); sizes are in a
 // register.
 TEST_P(Collectives, allGatherRagged) {
   for (int32_t axis : {0, 1}) {

@@ -26,8 +26,8 @@ inline void oneOperand(TestProgram &p, CollectiveKind kind, Reduction reduction,
   p.wait(channel);
 }
 
-/// The variable "rows" says how many rows of "data" a replica gives; a gather
-/// at the root, or at all.
+/// The variable "rows" is the number of rows of "data" that a replica sends; a
+/// gather at the root, or at all.
 inline void ragged(TestProgram &p, CollectiveKind kind, uint32_t replicas,
                    int32_t axis, int32_t root) {
   uint32_t size = p.reg(), all = p.reg();
@@ -70,8 +70,8 @@ inline void scatter(TestProgram &p, uint32_t replicas, int32_t root) {
   p.wait(channel);
 }
 
-/// Every replica gets from the one before it; the first from the last, or from
-/// nobody.
+/// Every replica receives from the previous one; the first from the last, or
+/// from none.
 inline void permute(TestProgram &p, uint32_t replicas, bool isRound) {
   uint32_t a = p.variable("a", ElementType::i32, {1000}, true);
   uint32_t r = p.buffer(Space::replica, ElementType::i32, {1000});

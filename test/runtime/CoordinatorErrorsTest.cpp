@@ -1,4 +1,4 @@
-//===- CoordinatorErrorsTest.cpp - errors of what is scheduled ------------===//
+//===- CoordinatorErrorsTest.cpp - errors of scheduled functions ----------===//
 
 #include "Coordinators.h"
 #include "FakeClock.h"
@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The first error is returned once; what comes after it is cancelled; then all
-// is as before.
+// The first error is returned once; later functions are cancelled; afterwards
+// the coordinator can be used again.
 TEST(Coordinator, errorIsRaisedByJoin) {
   TestProgram p(1);
   build(p);
@@ -55,7 +55,7 @@ TEST(Coordinator, errorIsRaisedByScheduleAndDone) {
   EXPECT_TRUE(*coordinator->done());
 }
 
-// When an error has been returned, nothing is executed any more: those who had
+// When an error has been returned, no function is executing: those that had
 // begun have ended.
 TEST(Coordinator, errorWaitsForOthers) {
   TestProgram p(1);
@@ -107,8 +107,8 @@ TEST_P(CoordinatorOf, laneIsReplacedAfterAnError) {
   EXPECT_EQ(coordinator->serverTraffic().given, 21 * given);
 }
 
-// The deadline is each worker's own: one that is stuck ends with its report,
-// the other goes on.
+// Each worker has its own deadline: one that is blocked ends with its report,
+// the other continues.
 TEST(Coordinator, watchdogOfEachLane) {
   FakeClock clock;
   TestProgram p(1);
@@ -198,7 +198,7 @@ TEST(Coordinator, oneOfSeveralCallersGetsTheError) {
   }
 }
 
-// Who only asks is not made to wait for what others execute.
+// `done` does not wait for functions of other workers.
 TEST(Coordinator, doneDoesNotWait) {
   TestProgram p(1);
   build(p);

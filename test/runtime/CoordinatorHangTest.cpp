@@ -63,8 +63,8 @@ TEST(Coordinator, workerThatHangsIsLeftBehind) {
   mine->mayReturn = true;
 }
 
-// A server that hangs in an update has its variables for ever: who reads and
-// writes them from outside is told.
+// A server that hangs in an update locks its variables forever: reads and
+// writes from outside are errors.
 TEST(Coordinator, serverThatHangs) {
   Hang *mine = hang = new Hang;
   TestProgram p(1);

@@ -1,4 +1,4 @@
-//===- CoordinatorStopTest.cpp - what is cancelled and given up -----------===//
+//===- CoordinatorStopTest.cpp - cancellation and abort -------------------===//
 
 #include "Coordinators.h"
 
@@ -11,8 +11,8 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-// What has begun ends, what has not never begins, whether it was scheduled
-// before or after; and nothing of it is an error.
+// Functions that have begun end, others never begin, whether scheduled before
+// or after `cancel`; none of this is an error.
 TEST(Coordinator, cancels) {
   TestProgram p(1);
   build(p);
@@ -37,8 +37,8 @@ TEST(Coordinator, cancels) {
 
 const Status givenUp(StatusCode::interrupted, "given up");
 
-// Nobody goes on in a lane that was aborted, and it is not replaced by one that
-// knows nothing of it: neither for what has begun nor for what would come next.
+// Nothing runs in an aborted lane, and it is not replaced by one that is not
+// aborted: neither for functions that have begun nor for later ones.
 TEST_P(CoordinatorOf, abortIsForGood) {
   TestProgram p(1);
   build(p);
@@ -76,7 +76,7 @@ TEST_P(CoordinatorOf, abortIsForGood) {
   EXPECT_EQ(wholeValue(*coordinator->read("v0")), 1);
 }
 
-// What had not begun is cancelled by it.
+// Functions that had not begun are cancelled.
 TEST(Coordinator, abortCancels) {
   TestProgram p(1);
   build(p);

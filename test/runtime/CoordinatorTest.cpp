@@ -52,15 +52,15 @@ TEST_P(CoordinatorOf, updatesAddUp) {
   EXPECT_EQ(wholeValue(coordinator->lane().variable("v0")->read()),
             steps * (steps + 1) / 2);
   EXPECT_EQ(coordinator->completedRuns(), uint64_t(steps));
-  // With each variable goes its size.
+  // Each variable is sent with its size.
   Cluster::ServerTraffic traffic = coordinator->serverTraffic();
   EXPECT_EQ(traffic.given, traffic.got);
   EXPECT_EQ(traffic.got % steps, 0u);
   EXPECT_GT(traffic.got, uint64_t(steps) * 2 * sizeof(Values));
 }
 
-/// a += x and b += x by way of other memory, as it is compiled where an update
-/// cannot be made in place.
+/// a += x and b += x through other memory, as compiled if an update cannot be
+/// made in place.
 void buildCopied(TestProgram &p) {
   uint32_t rank = p.role("server");
   uint32_t group = p.group({0, rank});
@@ -123,8 +123,8 @@ TEST_P(CoordinatorOf, commandsBetweenWaitsAreOneUpdate) {
     EXPECT_EQ(wholeValue(*coordinator->read(name)), steps * (steps + 1) / 2);
 }
 
-// One worker takes the functions in their order, and each step sees what all
-// before it have done.
+// One worker executes the functions in order, and each step sees the updates of
+// all earlier ones.
 TEST(Coordinator, oneWorkerIsInOrder) {
   TestProgram p(1);
   build(p);
@@ -180,8 +180,8 @@ TEST_P(CoordinatorOf, fewFunctions) {
   coordinatorOf(p, options());
 }
 
-// What is still scheduled when the coordinator goes is cancelled; what has
-// begun ends.
+// Functions that have not begun when the coordinator is destroyed are
+// cancelled; others end.
 TEST(Coordinator, destructionCancels) {
   TestProgram p(1);
   build(p);

@@ -1,4 +1,4 @@
-//===- CoordinatorVariablesTest.cpp - variables, and what is refused ------===//
+//===- CoordinatorVariablesTest.cpp - variables and errors ----------------===//
 
 #include "Coordinators.h"
 
@@ -17,15 +17,15 @@ namespace {
 void setByWayOfNan(void *const *buffers, const int64_t *, int64_t) {
   auto *v = static_cast<volatile float *>(buffers[0]);
   constexpr int count = 1 << 18;
-  // From the end, since who looks at it begins at the beginning.
+  // From the end, since readers begin at the start.
   for (int i = count; i-- > 0;)
     v[i] = std::numeric_limits<float>::quiet_NaN();
   for (int i = 0; i < count; ++i)
     v[i] = 1;
 }
 
-// What a worker has written is looked at before another one writes there:
-// nobody finds what others are in the middle of.
+// The writes of a worker are checked before another one writes there: no
+// partial update of another worker is found.
 TEST(Coordinator, checksWhatItsOwnWorkerHasWritten) {
   TestProgram p(1);
   uint32_t rank = p.role("server");
@@ -92,8 +92,8 @@ TEST(Coordinator, refusesOtherStrategies) {
       errorOf(own),
       expected +
           ", whose variables are all on servers, found 'own' with the workers");
-  // As `parameter_server_sync` does it with one replica: nobody else can change
-  // the variable.
+  // As `parameter_server_sync` does it with one replica: no other worker can
+  // change the variable.
   TestProgram direct(1);
   uint32_t rank = direct.role("server");
   uint32_t group = direct.group({0, rank});

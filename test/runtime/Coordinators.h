@@ -1,4 +1,4 @@
-//===- Coordinators.h - what tests of coordinators share --------*- C++ -*-===//
+//===- Coordinators.h - shared by tests of coordinators ---------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_RUNTIME_COORDINATORS_H
 #define LOCKSTEP_TEST_RUNTIME_COORDINATORS_H
@@ -30,7 +30,7 @@ inline void add(void *const *buffers, const int64_t *, int64_t) {
     v[i] += x[i];
 }
 
-/// For each server a step gets a variable, then gives "x", which the server
+/// For each server a step receives a variable, then sends "x", which the server
 /// adds to it.
 inline void build(TestProgram &p, unsigned servers = 2) {
   std::vector<uint32_t> groups;
@@ -90,7 +90,7 @@ inline Values valuesOf(std::span<const std::byte> bytes) {
   return values;
 }
 
-/// Of a variable whose elements are always the same; fails the test if they are
+/// The elements of a variable, which must be equal; fails the test if they are
 /// not.
 inline int64_t wholeValue(std::span<const std::byte> bytes) {
   Values values = valuesOf(bytes);
@@ -113,8 +113,8 @@ inline Coordinator::Function fails(std::string message) {
   return [message](Cluster &, unsigned) { return invalidArgument(message); };
 }
 
-/// A step that asks for room for "rows", of which there is enough for 10; then
-/// it gives 1 to the server.
+/// A step that needs memory for "rows", with a bound of 10; then it sends 1 to
+/// the server.
 inline void buildBounded(TestProgram &p) {
   uint32_t rank = p.role("server");
   uint32_t group = p.group({0, rank});
@@ -139,7 +139,7 @@ inline void buildBounded(TestProgram &p) {
   p.ret();
 }
 
-/// A function that waits until it may end, and says when it has begun.
+/// A function that signals its beginning and waits until it may end.
 struct Gate {
   std::atomic<bool> begun{false}, mayEnd{false};
   Coordinator::Function then(Coordinator::Function next) {

@@ -58,8 +58,8 @@ struct SharedLaunch : Hang {
 std::atomic<SharedLaunch *> sharedLaunch;
 
 // A kernel that hangs in a tile that the caller has shared with another worker:
-// the run returns, and what the kernel has is still there when the session is
-// not. It writes when it comes back after all.
+// the run returns, and the kernel's memory outlives the session. The kernel
+// writes to it when it finally returns.
 TEST(DeadlineKernel, hangsInASharedTile) {
   if (!isOnHostDevice())
     GTEST_SKIP() << "workers share tiles of host devices alone";

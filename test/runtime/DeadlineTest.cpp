@@ -42,8 +42,8 @@ void build(TestProgram &p) {
   p.ret();
 }
 
-// The report names the collective, its line, who has arrived and who is
-// missing.
+// The report names the collective, its line, and the replicas that have arrived
+// and that are missing.
 TEST_P(Deadline, pausedReplicaIsReported) {
   FakeClock clock;
   TestProgram p(4);
@@ -90,8 +90,8 @@ TEST_P(Deadline, pausedReplicaIsReported) {
                         "begins 0 train.py:42", "begins 1 train.py:42",
                         "begins 2 train.py:42", "blocks 2 train.py:42"}));
 
-  // Nothing runs any more, but no variable has been touched and all can still
-  // be read.
+  // No program can run, but no variable has been written and all can still be
+  // read.
   EXPECT_TRUE(session->poisoned());
   EXPECT_TRUE(session->variablesIntact());
   EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
@@ -122,8 +122,8 @@ TEST_P(Deadline, onceAndBarrier) {
   }
 }
 
-/// Lets time pass, and sees to it that between two looks of the watchdog a
-/// replica gets on, until the run returns.
+/// Advances the clock, with progress of a replica between two samples of the
+/// watchdog, until the run returns.
 template <typename Runner>
 Status runWhileOneGetsOn(Runner &runner, FakeClock &clock,
                          const std::atomic<uint64_t> &turns) {
@@ -146,8 +146,8 @@ Status runWhileOneGetsOn(Runner &runner, FakeClock &clock,
 std::atomic<uint64_t> turns;
 std::atomic<bool> mayEnd;
 
-/// Each replica turns in a loop of commands until its own variable `ends` is
-/// true, which becomes so when `mayEnd` is. Then all meet.
+/// Each replica executes a loop until its variable `ends` is true, which
+/// follows `mayEnd`. Then all rendezvous.
 void buildLoop(TestProgram &p) {
   turns = 0;
   mayEnd = false;
@@ -201,8 +201,8 @@ void expectLongWaits(const std::vector<std::string> &told) {
   }
 }
 
-// Who waits for a replica that makes progress without ever coming is not given
-// up, but it is said, again after twice the time.
+// A wait for a replica that makes progress without arriving is not aborted, but
+// reported, again after twice the time.
 TEST_P(Deadline, aLoopWithoutAnEndIsTold) {
   FakeClock clock;
   TestProgram p(2);
@@ -215,8 +215,7 @@ TEST_P(Deadline, aLoopWithoutAnEndIsTold) {
   expectLongWaits(told);
 }
 
-// The one who waits and the one who does not come may be in different
-// executors.
+// The waiting replica and the missing one may be in different executors.
 TEST_P(Deadline, aLoopOfAnotherExecutorIsTold) {
   FakeClock clock;
   TestProgram p(2);
@@ -233,7 +232,7 @@ TEST_P(Deadline, aLoopOfAnotherExecutorIsTold) {
   expectLongWaits(told);
 }
 
-// Where nobody waits, a loop may take as long as it likes.
+// If no replica waits, a loop may take any time.
 TEST_P(Deadline, aLoopThatNobodyWaitsForIsNot) {
   FakeClock clock;
   TestProgram p(1);
@@ -253,8 +252,8 @@ TEST_P(Deadline, aLoopThatNobodyWaitsForIsNot) {
   ender.join();
 }
 
-// Somebody else has the variables that sessions share, and keeps them: nobody
-// waits for them longer than for anything else.
+// Another session holds the lock of shared variables forever: waits for it have
+// the deadline, too.
 TEST(DeadlineVariables, stayLocked) {
   for (bool branches : {false, true}) {
     FakeClock clock;
@@ -282,8 +281,8 @@ TEST(DeadlineVariables, stayLocked) {
 FakeClock *slowClock;
 
 // 64 replicas whose kernels take half a minute each: the run takes half an
-// hour, nobody is stuck. With two workers, the clock goes on by up to seven of
-// their looks between the end of one kernel and that of another.
+// hour, without being stuck. With two workers, the clock advances by up to
+// seven samples between the ends of two kernels.
 TEST_P(Deadline, slowButAliveIsNoAlarm) {
   FakeClock clock;
   slowClock = &clock;
@@ -292,7 +291,7 @@ TEST_P(Deadline, slowButAliveIsNoAlarm) {
   uint32_t channel = p.channel();
   p.call(
       [](void *const *, const int64_t *, int64_t) {
-        // The watchdog looks several times while this kernel is running.
+        // The watchdog samples several times while this kernel runs.
         for (int i = 0; i < 4; ++i)
           slowClock->advance(8s, [] { return false; });
       },

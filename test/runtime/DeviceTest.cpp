@@ -46,7 +46,7 @@ struct Simulated {
 class Devices : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, Devices, testing::Range(1u, 6u));
 
-// What a queue is given is executed in order.
+// The commands of a queue are executed in order.
 TEST_P(Devices, queuesAreInOrder) {
   Simulated s(GetParam());
   Numbers last{};
@@ -68,8 +68,7 @@ TEST_P(Devices, queuesAreInOrder) {
   EXPECT_TRUE(s.first->status().ok());
 }
 
-// A wait is for what has been recorded when it is given, not for what is
-// recorded later.
+// A wait is for the latest record before it, not for later ones.
 TEST_P(Devices, waitsAreForTheLastRecordBeforeThem) {
   Simulated s(GetParam());
   std::unique_ptr<Event> event = s.device->createEvent({});
@@ -110,7 +109,7 @@ TEST(DeviceOrder, queuesOvertakeEachOther) {
                   queue.wait(*first);
                   queue.wait(*second);
                 }).ok());
-    // A queue that is gone calls nobody.
+    // A destroyed queue calls no callback.
     s.first.reset();
     s.second.reset();
     isFirst |= firstEnd < secondEnd;
@@ -152,7 +151,7 @@ TEST(DeviceDeathTest, theHostCannotTouchItsMemory) {
       "");
 }
 
-// Rows may lie apart, and a reduction follows one tree and may be in place.
+// Rows may be strided, and a reduction follows one tree and may be in place.
 TEST_P(Devices, copyAndReduce) {
   Simulated s(GetParam());
   std::unique_ptr<DeviceMemory> rows = *s.device->allocate(3, sizeof(Numbers));
@@ -181,7 +180,7 @@ TEST_P(Devices, copyAndReduce) {
   EXPECT_EQ(s.read(), (Numbers{1, 222, 3, 444}));
 }
 
-// Whoever waits for an event is told.
+// Threads that wait for an event are notified.
 TEST_P(Devices, eventsCallBack) {
   Simulated s(GetParam());
   std::atomic<int> calls{0};
@@ -195,7 +194,7 @@ TEST_P(Devices, eventsCallBack) {
   }
 }
 
-// Each side sees what the other one has written when it asks for it.
+// Each side sees the writes of the other one on demand.
 TEST(HostCopy, bringsBytesToTheOtherSide) {
   std::shared_ptr<Device> device = *openDevice("simulated");
   std::unique_ptr<HostCopy> copy = *HostCopy::create(device, 2, 8);
@@ -251,7 +250,7 @@ TEST(OpenDevice, cpuHasNoQueues) {
             "device 'cpu' has no queues");
 }
 
-// An observer sees on a device what it sees on the host.
+// An observer sees the same on a device as on the host.
 TEST(SessionOnADevice, chosenByItsOptions) {
   TestProgram p(2);
   uint32_t v = p.variable("v", ElementType::i64, {}, true);

@@ -1,4 +1,4 @@
-//===- ExchangeFaultsTest.cpp - what ends all executors -------------------===//
+//===- ExchangeFaultsTest.cpp - failures end all executors ----------------===//
 
 #include "Collectives.h"
 #include "Executors.h"
@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Lets time pass for one executor, once nobody has anything left to do, until
-/// all runs have returned.
+/// Advances the clock of one executor, once all are idle, until all runs have
+/// returned.
 std::vector<Status> runWithTime(Executors &executors, FakeClock &clock) {
   return executors.run("main", 1, [&] {
     while (!executors.isQuiet())
@@ -75,7 +75,7 @@ TEST(Faults, aPausedReplicaEndsAllExecutors) {
     }
 }
 
-// What one executor refuses ends the others, even one that waits for nobody.
+// An error of one executor ends the others, even one that does not wait.
 TEST(Faults, aBrokenBoundEndsAllExecutors) {
   for (unsigned workers : {1, 2}) {
     TestProgram p(3);

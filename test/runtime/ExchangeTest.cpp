@@ -278,8 +278,8 @@ TEST_P(Exchange, hasTheBitsOfOneExecutor) {
   }
 }
 
-// In one executor, what a root gets is what all would get; the others get
-// nothing.
+// In one executor, the root gets the result that all would get; the others get
+// none.
 TEST(Roots, giveAndGetInOneExecutor) {
   constexpr uint32_t replicas = 5;
   for (uint32_t root = 0; root < replicas; ++root)

@@ -1,4 +1,4 @@
-//===- ExecutorBenchmark.cpp - what a command and an all_reduce cost ------===//
+//===- ExecutorBenchmark.cpp - cost of commands and all_reduce ------------===//
 //
 // Prints the best of several repetitions. Not a test: figures depend on the
 // machine.
@@ -161,8 +161,8 @@ static void load(uint32_t commands, bool loops) {
     }
   }
   p.ret();
-  // The code takes any launch, and says so; the file is checked as one that the
-  // compiler has written.
+  // The code declares that it accepts any launch; the file is checked like one
+  // of the compiler.
   std::shared_ptr<const Artifact> executed = p.artifact();
   auto arguments = std::make_unique<lockstep::artifact::ArgumentsT>();
   arguments->bytes = {64, 64};

@@ -80,7 +80,7 @@ TEST_P(Executor, loopWithCollectiveAndOnce) {
   EXPECT_EQ(session->completedRuns(), 3u);
 }
 
-// Each replica takes its own branch; no collective lies inside of it.
+// Each replica takes its own side of a branch without collectives.
 TEST_P(Executor, varyingBranches) {
   TestProgram p(replicas);
   uint32_t flag = p.variable("flag", ElementType::i1, {}, true);
@@ -205,7 +205,7 @@ TEST(Batches, AProgramThatLoadsNoneTakesNone) {
             "program 'main' loads no batches");
 }
 
-// A collective is started early; what follows overlaps with it.
+// A collective is started early; later commands overlap with it.
 TEST_P(Executor, startEarlyWaitLate) {
   TestProgram p(replicas);
   uint32_t a = p.variable("a", ElementType::f32, {20000}, true);

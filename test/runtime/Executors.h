@@ -35,7 +35,7 @@ public:
     RankRange ranks;
   };
 
-  /// `options(i)` are those of executor `i`, but for role, ranks and network.
+  /// `options(i)` are those of executor `i`, except role, ranks and network.
   Executors(std::shared_ptr<const Artifact> artifact, std::vector<Part> given,
             const std::function<SessionOptions(uint32_t)> &options)
       : parts(std::move(given)) {
@@ -76,8 +76,8 @@ public:
     return statuses;
   }
 
-  /// Nobody has anything to do and no message is on its way: nothing will ever
-  /// happen but a deadline.
+  /// All executors are idle and no message is in flight: only a deadline can
+  /// end the runs.
   bool isQuiet() const {
     uint64_t before = static_cast<LocalNetwork &>(*network[0]).messages();
     for (const auto &session : sessions)

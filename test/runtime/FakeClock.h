@@ -1,4 +1,4 @@
-//===- FakeClock.h - a clock that moves when a test says so -----*- C++ -*-===//
+//===- FakeClock.h - a clock controlled by tests ----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_RUNTIME_FAKECLOCK_H
 #define LOCKSTEP_TEST_RUNTIME_FAKECLOCK_H
@@ -58,13 +58,13 @@ public:
     changed.wait(own, [&] { return waits != before || isOver(); });
   }
 
-  /// Makes `advance` look at its condition again.
+  /// Makes `advance` check its condition again.
   void poke() {
     std::lock_guard<std::mutex> lock(mutex);
     changed.notify_all();
   }
 
-  /// Only moves the hands: what a slow kernel does.
+  /// Advances the time only, as a slow kernel does.
   void jump(Duration duration) {
     std::lock_guard<std::mutex> lock(mutex);
     time += duration;
@@ -103,8 +103,8 @@ Status runWithTimeWhen(Session &session, FakeClock &clock, Clock::Duration step,
 template <typename Session>
 Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step,
                    unsigned idle) {
-  // A message between executors wakes a worker that was idle: seen twice,
-  // nobody is awake.
+  // A message between executors wakes an idle worker: only if all are idle
+  // twice, none is awake.
   unsigned calm = 0;
   return runWithTimeWhen(session, clock, step, [&] {
     calm = session.idleWorkers() >= idle ? calm + 1 : 0;

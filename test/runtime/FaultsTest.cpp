@@ -34,8 +34,8 @@ void build(TestProgram &p) {
 class Faults : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Workers, Faults, testing::Values(1, 3));
 
-// A worker goes away in the middle of a launch: the report says of which
-// replica, in which command and tile.
+// A worker leaves inside of a launch: the report names the replica, command and
+// tile.
 TEST_P(Faults, workerThatReturnsEarlyIsNamed) {
   for (auto [fault, expected, tiles] :
        {std::tuple("return-early:replica=2,command=0",
@@ -75,8 +75,8 @@ TEST_P(Faults, workerThatReturnsEarlyIsNamed) {
   }
 }
 
-// A kernel never returns: the run does, and the report says which kernel of
-// which replica it is, and who is in it.
+// A kernel never returns: the run does, and the report names the kernel, the
+// replica and the worker.
 TEST(Hang, kernelIsNamed) {
   if (!isOnHostDevice())
     GTEST_SKIP() << "workers are inside of kernels of host devices alone";
@@ -121,8 +121,8 @@ TEST(Hang, kernelIsNamed) {
   }
 }
 
-// A NaN goes wherever the program takes it, unless somebody looks: then its
-// kernel is named and nobody else gets it.
+// A NaN propagates through the program, unless it is checked: then its kernel
+// is named and it does not propagate.
 TEST_P(Faults, nanIsNamed) {
   for (bool checks : {false, true}) {
     TestProgram p(4);
@@ -149,7 +149,7 @@ TEST_P(Faults, nanIsNamed) {
   }
 }
 
-// A fault that can never act is an error, which says why.
+// A fault that can never act is an error with the reason.
 TEST(Injections, thatCannotAct) {
   TestProgram p(2);
   build(p);

@@ -61,7 +61,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(Workers, Finite, testing::Values(1, 3));
 
-// A kernel that got it from outside is told apart from one that made it.
+// A kernel that has read a NaN is distinguished from one that created it.
 TEST_P(Finite, whatWasReadIsToldToo) {
   TestProgram p(3);
   uint32_t a = p.variable("a", ElementType::f32, {2, 8192}, true);
@@ -83,7 +83,7 @@ TEST_P(Finite, whatWasReadIsToldToo) {
   EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
 }
 
-// What a kernel has overwritten is not what it has read.
+// A buffer that a kernel has overwritten is not reported as read.
 TEST_P(Finite, inPlace) {
   TestProgram p(1);
   uint32_t a = p.variable("a", ElementType::f32, {64 * 256});
@@ -101,7 +101,7 @@ TEST_P(Finite, inPlace) {
   EXPECT_FALSE(session->variablesIntact());
 }
 
-// Finite operands whose sum is not: the collective has made it.
+// Finite operands whose sum is not: the collective is the origin.
 TEST_P(Finite, collective) {
   TestProgram p(3);
   uint32_t a = p.variable("a", ElementType::f32, {16}, true);
@@ -124,8 +124,7 @@ TEST_P(Finite, collective) {
       << text;
 }
 
-// Only the root of a reduce gets a result: what the others have there means
-// nothing.
+// Only the root of a reduce gets a result: the buffers of others are ignored.
 TEST_P(Finite, resultsOfOthersThanTheRoot) {
   TestProgram p(3);
   uint32_t a = p.variable("a", ElementType::f32, {16}, true);
@@ -148,8 +147,8 @@ TEST_P(Finite, resultsOfOthersThanTheRoot) {
       << status.message();
 }
 
-// Of a tensor whose size is known at run time, what is there counts, not what
-// there is room for.
+// Of a tensor of dynamic size only the current elements are checked, not the
+// whole buffer.
 TEST_P(Finite, dynamicSizes) {
   TestProgram p(1);
   uint32_t n = p.reg();

@@ -11,14 +11,14 @@
 
 namespace lockstep::runtime::test {
 
-/// What a kernel that hangs shares with its test. It is never freed: the kernel
-/// and the worker that it came from outlive the test, and when the test is
-/// repeated, each repetition has its own.
+/// The state shared by a hanging kernel and its test. It is never freed: the
+/// kernel and its worker outlive the test, and each repetition of the test has
+/// its own.
 struct Hang {
   FakeClock clock;
   std::atomic<bool> hangs{false}, mayReturn{false}, hasReturned{false};
 };
-/// Of the test at hand.
+/// The state of the current test.
 inline std::atomic<Hang *> hang;
 
 /// Hangs until the test lets it return; as if it read and wrote `operands`.

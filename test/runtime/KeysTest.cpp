@@ -1,4 +1,4 @@
-//===- KeysTest.cpp - keys from files, and whose artifacts are executed ---===//
+//===- KeysTest.cpp - keys from files, and trust --------------------------===//
 
 #include "TestKeys.h"
 
@@ -104,8 +104,8 @@ TEST(Keys, severalInOneFile) {
             (std::vector<PublicKey>{first.publicKey(), second.publicKey()}));
 }
 
-// What is no Ed25519 public key is never passed over: whoever has put it there
-// means something by it.
+// PEM blocks other than Ed25519 public keys are never ignored, since they were
+// put there intentionally.
 TEST(Keys, errorsOfPublicKeys) {
   TestKey key(1), other = otherKind();
   EXPECT_EQ(readPublicKeys("/none").status().message(),
@@ -119,7 +119,7 @@ TEST(Keys, errorsOfPublicKeys) {
             "PEM block 2: expected 'PUBLIC KEY', found 'PRIVATE KEY'");
   EXPECT_EQ(publicError(other.publicPem),
             "PEM block 1: expected an Ed25519 key, found one of type 'EC'");
-  // What is wrong with a damaged one is said in OpenSSL's words.
+  // Damaged keys are reported with OpenSSL's reason.
   EXPECT_EQ(publicError(key.publicPem.substr(0, 60)).substr(0, 22),
             "PEM block 1: damaged: ");
   EXPECT_EQ(publicError(
@@ -162,7 +162,7 @@ TEST(Keys, trustByOptionAndEnvironment) {
   EXPECT_EQ((*findTrustedKeys(one.path(), "--trust"))->size(), 1u);
 }
 
-// An empty name is not "everybody".
+// An empty name does not mean to trust all keys.
 TEST(Keys, errorsSayWhereTheNameIsFrom) {
   EXPECT_EQ(findTrustedKeys("", "--trust").status().message(),
             "--trust: expected a file with public keys, found an empty name");

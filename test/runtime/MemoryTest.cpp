@@ -1,4 +1,4 @@
-//===- MemoryTest.cpp - blocks between pages that nobody can access -------===//
+//===- MemoryTest.cpp - blocks between guard pages ------------------------===//
 
 #include "runtime/support/Memory.h"
 

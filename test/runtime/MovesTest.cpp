@@ -1,4 +1,4 @@
-//===- MovesTest.cpp - what members get as it is --------------------------===//
+//===- MovesTest.cpp - copies between members -----------------------------===//
 
 #include "TestProgram.h"
 
@@ -44,7 +44,7 @@ struct Moved {
     std::span<int32_t> found = elements(session->variable("r", replica));
     return {found.begin(), found.end()};
   }
-  /// What `replica` has given.
+  /// The operand of `replica`.
   static std::vector<int32_t> whole(uint32_t replica, int size) {
     std::vector<int32_t> values;
     for (int i = 0; i < size; ++i)
@@ -90,7 +90,7 @@ TEST_P(Moves, permuteGoesRound) {
     EXPECT_EQ(moved.result(i), Moved::whole((i + n - 1) % n, 5));
 }
 
-// The first replica has no source, and nobody gets from the last.
+// The first replica has no source, and the last is no source.
 TEST_P(Moves, permuteWithoutASourceGivesZeros) {
   uint32_t n = GetParam();
   std::vector<int32_t> sources;
@@ -112,7 +112,8 @@ TEST(MovesInGroups, permuteNamesRanks) {
   EXPECT_EQ(moved.result(4), Moved::whole(2, 3));
 }
 
-// The other one of a pair gets what the root sends; a root receives.
+// The other member of a pair receives from the root; with a recv, the root
+// receives.
 TEST(MovesInGroups, sendAndRecvGoOneWay) {
   for (CollectiveKind kind : {CollectiveKind::send, CollectiveKind::recv})
     for (int32_t root : {-1, 1, 3}) {

@@ -28,7 +28,7 @@ TEST(LocalNetwork, refusesRanks) {
             "expected each rank in one executor, found ranks 0-2 in ranks 2-3");
 }
 
-// A message is read where it lies, and comes back.
+// A message is read in place and returned.
 TEST(LocalNetwork, givesAndTakesBack) {
   auto network = connect(2);
   std::array<std::byte, 8> bytes{std::byte(7)};
@@ -91,7 +91,7 @@ TEST(LocalNetwork, keepsTheOrderOfEachSender) {
   }
 }
 
-// The first reason wins, and everybody learns it and who it was.
+// The first reason is kept, and all executors see it and its executor.
 TEST(LocalNetwork, abortReachesEverybody) {
   auto network = connect(3);
   std::thread sleeper([&] {
@@ -113,8 +113,8 @@ TEST(LocalNetwork, abortReachesEverybody) {
   }
 }
 
-// After an abort nobody begins to read, and memory is free when those who had
-// begun are done.
+// After an abort no reader begins, and memory can be freed when those that had
+// begun have ended.
 TEST(LocalNetwork, memoryIsFreeAfterAnAbort) {
   auto network = connect(2);
   auto bytes = std::make_unique<std::array<std::byte, 1 << 16>>();

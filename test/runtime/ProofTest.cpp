@@ -1,4 +1,4 @@
-//===- ProofTest.cpp - only what is proven is loaded ----------------------===//
+//===- ProofTest.cpp - only proven programs are loaded --------------------===//
 
 #include "TestProgram.h"
 

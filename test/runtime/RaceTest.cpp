@@ -1,4 +1,4 @@
-//===- RaceTest.cpp - each rule of shared memory, removed in turn ---------===//
+//===- RaceTest.cpp - each rule of shared memory, disabled ----------------===//
 
 #include "TestProgram.h"
 
@@ -152,8 +152,8 @@ TEST(Races, resultReadBeforeWait) {
   EXPECT_EQ(check(p).code(), StatusCode::race);
 }
 
-// A collective may write over what replicas have read before they arrived at
-// it.
+// A collective may overwrite memory that replicas have read before they
+// arrived.
 TEST(Races, collectiveIsABarrierForItsResults) {
   TestProgram p(3);
   uint32_t a = p.buffer(Space::replica, ElementType::f32, {256});

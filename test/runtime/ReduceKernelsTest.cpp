@@ -14,8 +14,8 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-// All levels of x86-64 that this CPU has give the same bits, special values
-// included.
+// All levels of x86-64 that this CPU supports have bitwise equal results,
+// including special values.
 TEST(ReduceKernels, levelsAgree) {
   constexpr int64_t count = 1037;
   std::mt19937 random(3);

@@ -10,8 +10,8 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-/// Two workers and a server, which gives its variable to them and takes the sum
-/// of what they have.
+/// Two workers and a server, which sends its variable to them and receives the
+/// sum of their values.
 struct PushPull {
   explicit PushPull(TestProgram &p) {
     p.variable("w", ElementType::f32, {4}, /*perReplica=*/true);
@@ -196,7 +196,7 @@ const Rule rules[] = {
      },
      "scatter with root 2: expected 1 result and no operands, found 0 operands "
      "and 0 results"},
-    // What they share
+    // Shared declarations
     {"kinds",
      [](TestProgram &, PushPull &o) {
        o.start(o.server, 2)->reduction = Reduction::max;
@@ -326,7 +326,7 @@ TEST(RolesVerifierAccepts, pushAndPull) {
   EXPECT_EQ(p.error(), "");
 }
 
-// A sum of bf16 may be given to the server as the f32 that it is computed in.
+// A sum of bf16 may be sent to the server as f32, in which it is computed.
 TEST(RolesVerifierAccepts, unroundedSumAtTheServer) {
   TestProgram p(2);
   PushPull o(p);
@@ -336,8 +336,8 @@ TEST(RolesVerifierAccepts, unroundedSumAtTheServer) {
   EXPECT_EQ(p.error(), "");
 }
 
-// Each role has once sections of its own; they meet nobody, so their channels
-// need not agree.
+// Each role has its own once sections; they are local, so their channels need
+// not agree.
 TEST(RolesVerifierAccepts, onceSectionsOfEachRole) {
   TestProgram p(2);
   PushPull o(p);

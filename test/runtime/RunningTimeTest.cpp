@@ -45,8 +45,8 @@ TEST(RunningTime, suspensionsDoNotCount) {
   EXPECT_EQ(afterWaits(stopped, 8), 16s);
 }
 
-// After a suspension that is longer than the deadline, there is still time for
-// who has been waited for.
+// After a suspension that is longer than the deadline, the awaited threads
+// still have time.
 TEST(RunningTime, watchdogLooksSeveralTimes) {
   LateClock clock;
   clock.late = 24h;
@@ -63,8 +63,8 @@ TEST(RunningTime, watchdogLooksSeveralTimes) {
         return true;
       },
       [](uint64_t, Clock::Duration) {});
-  // The first look finds a new run; of each wait afterwards two of eight
-  // seconds count.
+  // The first sample finds a new run; of each later wait two of eight seconds
+  // count.
   EXPECT_EQ(looksBeforeExpiry.get_future().get(), 5);
 }
 

@@ -23,8 +23,8 @@ void descend(void *const *buffers, const int64_t *, int64_t) {
     w[i] -= 0.125f * static_cast<const float *>(buffers[0])[i];
 }
 
-/// Two servers have half of a variable each; the workers pull it, and push what
-/// the servers then add up and subtract.
+/// Two servers have half of a variable each; the workers pull it, and push
+/// gradients, which the servers sum and subtract.
 void buildPushPull(TestProgram &p, uint32_t workers) {
   std::vector<uint32_t> ranks(workers + 1), bias, group;
   for (int s = 0; s < 2; ++s) {

@@ -38,8 +38,8 @@ int64_t valueOf(const VariableValue &value) {
   return result;
 }
 
-/// A cluster whose replica 3 does not come to the barrier; its variables are w
-/// = 5, own = 10, 11, ...
+/// A cluster whose replica 3 does not reach the barrier; its variables are w =
+/// 5, own = 10, 11, ...
 struct Failing {
   Failing(bool shadows, unsigned executors, const char *fault) : program(4) {
     build(program);
@@ -71,16 +71,16 @@ struct Failing {
 class Shadow : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Executors, Shadow, testing::Values(1, 2, 4));
 
-// The update had begun, so what is there is no state of a step; with a copy the
-// last one is still there.
+// The update had begun, so variables are not a state between steps; with a copy
+// the last state is still available.
 TEST_P(Shadow, keepsTheStateBeforeAFailedRun) {
   for (bool shadows : {false, true}) {
     Failing failing(shadows, GetParam(), "pause:replica=3,channel=2");
     EXPECT_EQ(failing.run().code(), StatusCode::deadline);
     EXPECT_EQ(failing.cluster->variablesIntact(), shadows);
     EXPECT_EQ(failing.cluster->variablesRestored(), shadows);
-    // The fake clock goes on while a device with queues is busy: how far it
-    // gets before the run is given up is not known.
+    // The fake clock advances while a device with queues is busy: its progress
+    // before the run is aborted is not known.
     if (!shadows && !isOnHostDevice())
       continue;
     EXPECT_EQ(failing.get("w", 0), shadows ? 5 : 46);
@@ -90,7 +90,7 @@ TEST_P(Shadow, keepsTheStateBeforeAFailedRun) {
   }
 }
 
-// Nobody had begun to write: the variables themselves are the last state.
+// No replica had begun to write: the variables themselves are the last state.
 TEST_P(Shadow, isNotNeededBeforeTheUpdate) {
   Failing failing(true, GetParam(), "pause:replica=3,channel=0");
   EXPECT_EQ(failing.run().code(), StatusCode::deadline);
@@ -99,8 +99,8 @@ TEST_P(Shadow, isNotNeededBeforeTheUpdate) {
   EXPECT_EQ(failing.get("w", 0), 5);
 }
 
-// What a run that has succeeded has written is the state, also if somebody
-// gives up afterwards.
+// The writes of a successful run are the state, even if an executor aborts
+// afterwards.
 TEST_P(Shadow, successIsKept) {
   for (bool shadows : {false, true}) {
     TestProgram p(4);
@@ -124,9 +124,9 @@ TEST_P(Shadow, successIsKept) {
 
 Session *interrupted;
 
-// Whoever comes back from a long kernel after the run has been given up does
-// not write variables any more. A device with queues executes what it was
-// given before, and then it is said that variables are not intact.
+// A replica that returns from a long kernel after the run was aborted does not
+// write variables. A device with queues executes commands enqueued before, and
+// then variables are reported as not intact.
 TEST(Interrupted, nobodyBeginsToWrite) {
   TestProgram p(1);
   uint32_t w = p.variable("w", ElementType::i64, {}, true);

@@ -50,7 +50,7 @@ TEST(Signature, isBehindTheArtifact) {
 
 TEST(Signature, sameKeySameBytes) {
   EXPECT_EQ(signedBy(ours, smallFile()), signedBy(ours, smallFile()));
-  // Signing again replaces what was there.
+  // Signing again replaces the signature.
   EXPECT_EQ(signedBy(ours, signedBy(theirs, smallFile())),
             signedBy(ours, smallFile()));
 }
@@ -75,7 +75,7 @@ TEST(Signature, whoIsNotTrustedIsRefused) {
                 ours.publicKey().fingerprint() + " or " +
                 theirs.publicKey().fingerprint() + ", found " +
                 strangers.publicKey().fingerprint());
-  // Nobody is trusted, which is not everybody.
+  // An empty list of keys trusts none, not all.
   EXPECT_EQ(load(signedBy(ours, plain), trusting({})).code(),
             StatusCode::untrusted);
 }
@@ -132,7 +132,7 @@ TEST(Signature, everyTruncationIsRefused) {
   for (size_t size = 0; size < file.size(); ++size) {
     std::span<const std::byte> cut(file.data(), size);
     ASSERT_FALSE(load(cut, trusting({ours})).ok()) << size << " bytes";
-    // Without its trailer it is an artifact that nobody has signed.
+    // Without its trailer it is an unsigned artifact.
     ASSERT_EQ(load(cut).ok(), size == content) << size << " bytes";
   }
   EXPECT_EQ(load({file.data(), file.size() - 1}, trusting({ours})).message(),
@@ -156,7 +156,7 @@ TEST(Signature, nothingMayBeBehindIt) {
                 " bytes, found " + std::to_string(size + 1));
 }
 
-// A signature says whose it is, not that it is right.
+// A signature identifies the signer; it does not show correctness.
 TEST(Signature, doesNotReplaceVerification) {
   std::vector<std::byte> damaged = flipped(smallFile(), smallFile().size() - 1);
   EXPECT_EQ(
@@ -164,7 +164,7 @@ TEST(Signature, doesNotReplaceVerification) {
       "artifact: corrupted: its bytes do not have the SHA-256 digest it names");
 }
 
-// What cannot be told from a signature is not written.
+// An artifact whose end looks like a signature is not written.
 TEST(Signature, artifactsDoNotEndLikeOne) {
   std::vector<std::byte> constants = signedBy(ours, smallFile());
   TestProgram p(1);

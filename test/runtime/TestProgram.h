@@ -35,15 +35,15 @@ template <typename T> std::span<const std::byte> bytesOf(const T &value) {
 
 /// Assembles an artifact with one program ("main" unless said otherwise),
 /// command by command. Kernels are those of TestKernels.c; buffers are placed
-/// one after the other, 64-byte aligned.
+/// consecutively, 64-byte aligned.
 class TestProgram {
 public:
   explicit TestProgram(uint32_t replicas);
 
-  /// A role with the next ranks, beside "worker", which has the replicas. From
-  /// now on everything goes into its program. Returns its first rank.
+  /// A role with the next ranks, besides "worker", which has the replicas.
+  /// Later commands are added to its program. Returns its first rank.
   uint32_t role(const std::string &name, uint32_t ranks = 1);
-  /// Goes on with the program of another role.
+  /// Continues with the program of another role.
   void in(const std::string &role);
 
   /// A new buffer; returns its index.
@@ -128,11 +128,11 @@ private:
 /// Whether sessions of these tests run on a host device, not on one with
 /// queues: `LOCKSTEP_DEVICE` says which.
 bool isOnHostDevice();
-/// What a report says of a replica that is in the middle of a command, or of
-/// its device that is.
+/// The text of a report for a replica, or its device, that is inside of a
+/// command.
 std::string runningText(unsigned replica, std::string_view command);
-/// A report without what it says of devices with queues: until somebody asks
-/// for it, chance decides how much of what they were given has been executed.
+/// A report without the state of devices with queues, which execute a random
+/// part of their commands until a result is awaited.
 std::string withoutDevices(std::string report);
 
 /// A small artifact that uses most tables, without native code, so that tests

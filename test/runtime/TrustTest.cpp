@@ -1,4 +1,4 @@
-//===- TrustTest.cpp - whose artifacts the C API opens --------------------===//
+//===- TrustTest.cpp - artifacts that the C API opens ---------------------===//
 
 #include "TestKeys.h"
 #include "TestProgram.h"

@@ -8,7 +8,7 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-/// What the kernel "nothing" takes from now on: `bytes`, of which the first
+/// Sets the arguments of the kernel "nothing": `bytes`, of which the first
 /// `reads` are read.
 artifact::ArgumentsT &takes(TestProgram &p, std::vector<uint64_t> bytes,
                             uint32_t reads) {
@@ -22,8 +22,7 @@ artifact::ArgumentsT &takes(TestProgram &p, std::vector<uint64_t> bytes,
   std::abort();
 }
 
-/// Two buffers of 16 bytes, of which the second begins `offset` bytes behind
-/// the first.
+/// Two buffers of 16 bytes; the second begins `offset` bytes after the first.
 std::pair<uint32_t, uint32_t> buffersApart(TestProgram &p, uint64_t offset) {
   uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4);
   p.program->buffers[b]->offset = p.program->buffers[a]->offset + offset;
@@ -157,8 +156,8 @@ const Rule arguments[] = {
 INSTANTIATE_TEST_SUITE_P(Arguments, Verifier, testing::ValuesIn(arguments),
                          ruleName);
 
-// What fits is accepted: sizes that are known and others, working memory, a
-// result in the place of what is read, and the same read twice.
+// Valid launches: static and dynamic sizes, scratch, a result in place of an
+// operand, and the same operand twice.
 TEST(Verifier, launchesThatFit) {
   TestProgram p(1);
   artifact::ArgumentsT &taken = takes(p, {16, 16, 4, 16}, 3);
@@ -365,7 +364,7 @@ TEST(VerifierAccepts, softwarePipeline) {
   EXPECT_EQ(p.error(), "");
 }
 
-// One replica shares memory with nobody.
+// One replica shares its memory with no other.
 TEST(VerifierAccepts, sharedWritesOfOneReplica) {
   TestProgram p(1);
   p.launch("nothing", {}, {f32(p, Space::shared, 4)});

@@ -1,4 +1,4 @@
-//===- VerifierRules.h - what tests of the verifier share -------*- C++ -*-===//
+//===- VerifierRules.h - shared by tests of the verifier --------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_RUNTIME_VERIFIERRULES_H
 #define LOCKSTEP_TEST_RUNTIME_VERIFIERRULES_H
@@ -27,7 +27,7 @@ inline uint32_t f32(TestProgram &p, Space space, int64_t size) {
   return p.buffer(space, ElementType::f32, {size});
 }
 
-/// Each rule refuses the artifact that breaks it (VerifierTest.cpp).
+/// Each rule rejects the artifact that violates it (VerifierTest.cpp).
 class Verifier : public testing::TestWithParam<Rule> {};
 inline std::string ruleName(const testing::TestParamInfo<Rule> &info) {
   return info.param.name;

@@ -1,5 +1,5 @@
-"""The runtime stands alone: it includes nothing of the compiler and links none
-of its libraries.
+"""The runtime is independent: it includes no headers of the compiler and links
+none of its libraries.
 
 LOCKSTEP_RUNTIME_FILES names the library and the tools that a machine without
 LLVM runs, separated by `:`.
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = os.environ["LOCKSTEP_RUNTIME_FILES"].split(":")
-# Their tools are thin: what holds for the runtime holds for them.
+# The tools of the runtime have the same restrictions.
 FOLDERS = ["runtime", "tools/lockstep-run"]
 COMPILER = re.compile(
     r'#\s*include\s*[<"](dialect|passes|mlir|llvm|llvm-c|mlir-c|lld|clang)/'

@@ -74,8 +74,8 @@ TEST(Checkpoint, RestoresWhatWasSaved) {
   EXPECT_EQ(readText(*path), readText(*again));
 }
 
-// "Latest" goes by the number, not by the alphabet or the time, and ignores
-// other files.
+// "Latest" is determined by number, not by alphabet or time, and ignores other
+// files.
 TEST(Checkpoint, FindsTheLatest) {
   TemporaryFolder folder;
   EXPECT_FALSE((*latestCheckpoint(folder / "none")).has_value());
@@ -189,9 +189,8 @@ TEST(Checkpoint, ChecksTheState) {
                 "': expected a number for 'step' in the metadata, found none");
 }
 
-// Temporary files of runs that were killed while they saved do not disturb
-// others, and are removed when a run has locked the folder. Those that other
-// programs have made stay.
+// Temporary files of killed runs do not disturb others, and are removed when a
+// run has locked the folder. Those of other programs are kept.
 TEST(Checkpoint, SurvivesALeftover) {
   TemporaryFolder folder;
   Variables variables;
@@ -212,8 +211,8 @@ TEST(Checkpoint, SurvivesALeftover) {
   EXPECT_TRUE(std::filesystem::exists(folder / "notes.tmp"));
 }
 
-// A name that somebody else has taken, for example by a link to where this user
-// may write and they may not, is not written to.
+// An existing name, for example an attacker's link to a file of this user, is
+// not written to.
 TEST(AtomicFile, FollowsNoLink) {
   TemporaryFolder folder;
   folder.write("target", "theirs");
@@ -299,7 +298,7 @@ TEST(Checkpoint, SeesEachByteThatHasChanged) {
       << none.message();
 }
 
-// What others can compute from the file is what is in it.
+// The digest in the file equals that computed from the file by other programs.
 TEST(Checkpoint, DigestIsThatOfTheFile) {
   TemporaryFolder folder;
   Variables variables;

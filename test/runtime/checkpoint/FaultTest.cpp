@@ -88,9 +88,8 @@ std::unique_ptr<OnReadVariable<float>> variable(float value) {
 }
 
 /// Saves the values 1, ... as step `oldStep`, then 100, ... as step 2 with each
-/// call failing in turn. After each there is the one checkpoint or the other,
-/// whole, and it is possible to go on. Returns how often each kind of call has
-/// failed.
+/// call failing in turn. After each, either checkpoint exists completely, and
+/// saving can continue. Returns how often each kind of call has failed.
 std::map<std::string, unsigned> saveWithFaults(Fault fault, uint64_t oldStep) {
   std::map<std::string, unsigned> faults;
   for (unsigned failing = 1;; ++failing) {
@@ -116,15 +115,15 @@ std::map<std::string, unsigned> saveWithFaults(Fault fault, uint64_t oldStep) {
                             << "): " << state.status().message();
     if (!state)
       return {};
-    // The state and the values are of one and the same checkpoint; that of the
-    // new one if it was said to be saved.
+    // The state and the values are of the same checkpoint; of the new one if
+    // saving has succeeded.
     bool isNew = state->seed == 2;
     EXPECT_EQ(state->step, isNew ? 2 : oldStep);
     EXPECT_EQ(loaded->memory, isNew ? after->memory : before->memory)
         << calls.failed;
     EXPECT_TRUE(isNew || !saved) << calls.failed;
-    // What was left behind does not keep a later checkpoint from being saved
-    // and read.
+    // Remaining files do not prevent a later checkpoint from being saved and
+    // read.
     EXPECT_TRUE(
         saveCheckpoint(folder.path, {.step = 2, .seed = 3}, after->views())
             .ok());
@@ -151,8 +150,8 @@ TEST(CheckpointFaults, EveryCallCanFail) {
     }
 }
 
-// A name is given only to what is on the disk, and the name is on the disk in
-// the end.
+// A file is renamed only after it is on disk, and the name is on disk in the
+// end.
 TEST(CheckpointFaults, OrderOfCalls) {
   TemporaryFolder folder;
   FaultyCalls calls(Fault::error, 0);

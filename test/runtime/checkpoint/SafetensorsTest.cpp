@@ -64,7 +64,7 @@ TEST(Safetensors, ReadsTheReference) {
   EXPECT_EQ(file->data(*none).size(), 0u);
 }
 
-// What is written is read again, with the same bytes whatever the order of the
+// Written tensors are read back; the bytes do not depend on the order of the
 // tensors.
 TEST(Safetensors, WritesTheSameBytes) {
   TemporaryFolder folder;
@@ -113,8 +113,8 @@ TEST(Safetensors, RefusesToWriteNonsense) {
   EXPECT_FALSE(std::filesystem::exists(folder / "a"));
 }
 
-// A file that cannot be completed does not replace the one that is there, and
-// leaves nothing behind.
+// A file that cannot be completed does not replace the existing one, and leaves
+// no temporary file.
 TEST(Safetensors, KeepsTheOldFileOnErrors) {
   TemporaryFolder folder;
   folder.write("a", "old");
@@ -228,7 +228,7 @@ TEST(Safetensors, RefusesHolesAndOverlaps) {
             "expected 0 bytes of data, found 1 (a hole at the end)");
 }
 
-// Whatever byte a file ends at, it is refused.
+// A file truncated at any byte is rejected.
 TEST(Safetensors, NoticesEveryTruncation) {
   std::string whole = readText(fixture("reference.safetensors"));
   for (size_t size = 0; size < whole.size(); ++size)

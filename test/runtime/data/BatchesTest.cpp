@@ -84,7 +84,7 @@ std::vector<T> input(const Batch &batch, const ProgramInfo &info,
 }
 
 /// Examples of each replica in the first step, in the next, ...: y without
-/// padding, by the number that the program is told.
+/// padding, by the number of rows in the program's input.
 std::vector<std::vector<std::vector<int32_t>>>
 examplesOf(Batches &batches, const ProgramInfo &info, unsigned replicas,
            unsigned steps) {
@@ -210,7 +210,7 @@ TEST(Batches, RowsThatVaryNeedAProgramForThem) {
   EXPECT_EQ(
       createError(path, varyingProgram(2), {.replicas = 2, .globalBatch = 5}),
       "expected a global batch of at most 4 (2 replicas with 2 rows), found 5");
-  // What divides needs no such program, from the beginning of an epoch.
+  // Divisible batches from the beginning of an epoch need no such program.
   makeBatches(path, program(1),
               {.replicas = 2, .remainder = Remainder::distribute});
   EXPECT_NE(
@@ -243,7 +243,7 @@ TEST(Batches, ResumesAnywhere) {
 }
 
 // Each example is in one batch of a round, in the order of the data; the mask
-// tells it from padding, which is zero.
+// distinguishes it from padding, which is zero.
 TEST(Batches, EvaluationCountsEveryExampleOnce) {
   TemporaryFolder folder;
   std::string path = writeData(folder, 13);
@@ -322,8 +322,8 @@ TEST(Batches, RefusesTooFewExamples) {
             "'" + path + "': expected examples, found none");
 }
 
-// Who prepares a batch is stopped together with who waits for it. The batch is
-// so large that it is not there when it is asked for first.
+// The thread that fills batches is stopped together with the one that waits for
+// them. The batch is so large that it is not ready at the first call.
 TEST(Batches, ASuspensionIsNoDeadline) {
   /// The first waits end at once, an hour after they began.
   struct SuspendedClock final : Clock {
@@ -346,8 +346,8 @@ TEST(Batches, ASuspensionIsNoDeadline) {
   EXPECT_TRUE(batch.ok()) << batch.status().message();
 }
 
-// Nothing is left behind when the batches are dropped while the thread is
-// filling, waiting, or has not begun.
+// Batches can be destroyed while the thread is filling, waiting, or has not
+// begun.
 TEST(Batches, ShutsDownAtAnyTime) {
   TemporaryFolder folder;
   std::string path = writeData(folder, 64);
@@ -426,8 +426,8 @@ TEST(Dataset, NeedsArrays) {
             "'" + folder / "no.npz" + "': cannot open: No such file");
 }
 
-// A program that loads batches gets those that a step would get one after the
-// other, all at once.
+// A program that loads batches gets the same batches as a sequence of steps,
+// all at once.
 TEST(EpochBatches, AreTheBatchesOfAnEpoch) {
   TemporaryFolder folder;
   writeData(folder, 11);

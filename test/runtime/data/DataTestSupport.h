@@ -65,7 +65,7 @@ std::vector<T> valuesOf(std::span<const std::byte> bytes) {
   return values;
 }
 
-/// An .npy file of version 1.0 with `header` as it is.
+/// An .npy file of version 1.0 with the unmodified `header`.
 inline std::string npyFile(const std::string &header, const std::string &data) {
   std::string file("\x93NUMPY\1\0", 8);
   file += static_cast<char>(header.size() & 255);
@@ -85,7 +85,7 @@ std::string npyOf(const std::string &descr, const std::string &shape,
                  data);
 }
 
-/// A program with these inputs, one after the other.
+/// A program with these inputs, consecutively.
 inline ProgramInfo programWith(std::vector<InputInfo> inputs) {
   ProgramInfo program;
   program.name = "step";

@@ -125,8 +125,8 @@ TEST(Distribution, EveryWorkerReadsEverything) {
             (std::vector<Steps>{{{0, 1}}, {{2, 3, 4}}, {{5, 6}}}));
 }
 
-// Worker w reads the files w, w + W, ...; the one with fewer rows goes on with
-// empty pieces.
+// Worker w reads the files w, w + W, ...; the one with fewer rows continues
+// with empty pieces.
 TEST(Distribution, ShardsFiles) {
   Distribution two =
       distribute({.globalBatch = 2, .workers = 2, .fileRows = {3, 3}});

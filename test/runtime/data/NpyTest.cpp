@@ -48,7 +48,7 @@ TEST(Npy, ReadsAllVersions) {
   }
 }
 
-// Every dtype that has an element type, and what its bytes are taken for.
+// Every dtype with an element type, and the value of its bytes.
 TEST(Npy, KnowsTheDtypes) {
   const std::pair<const char *, ElementType> cases[] = {
       {"|b1", ElementType::i1},  {"|i1", ElementType::i8},
@@ -132,7 +132,7 @@ TEST(Npy, RefusesMalformedHeaders) {
             "the size of the array does not fit into 64 bits");
 }
 
-// Whatever byte a file ends at, it is an error and says so.
+// A file truncated at any byte is an error.
 TEST(Npy, NoticesEveryTruncation) {
   std::string file = npyFile(dict("<f4", "(3, 2)"), std::string(24, '\1'));
   ASSERT_TRUE(parse(file).ok());
@@ -179,7 +179,7 @@ TEST(Npy, ReadsPieceByPiece) {
                 "': expected booleans of 0 or 1, found another value");
 }
 
-// A file that somebody shortens is no reason for a signal.
+// A file that is shortened meanwhile raises no signal.
 TEST(Npy, SeesThatTheFileWasShortened) {
   TemporaryFolder folder;
   folder.write("x.npy",

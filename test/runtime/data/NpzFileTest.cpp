@@ -44,7 +44,7 @@ std::string firstError(const std::string &path) {
 
 } // namespace
 
-// What NumPy has written, stored and deflated, has the values of
+// Files written by NumPy, stored and deflated, have the values of
 // make_fixtures.py.
 TEST(NpzFile, ReadsNumPysFiles) {
   for (const char *name : {"stored.npz", "deflated.npz"}) {

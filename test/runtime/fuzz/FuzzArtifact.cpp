@@ -1,8 +1,8 @@
 //===- FuzzArtifact.cpp - any bytes as an artifact ------------------------===//
 //
-// The digest and the signature are repaired before each load: otherwise nothing
-// behind them would ever be reached. What is accepted is decoded too, as far as
-// that needs no kernels.
+// The digest and the signature are repaired before each load: otherwise the
+// code after these checks would not be reached. Accepted artifacts are also
+// decoded, as far as possible without kernels.
 //
 // `lockstep-fuzz-corpus FOLDER` writes artifacts to start from.
 //
@@ -22,7 +22,7 @@
 using namespace lockstep;
 using namespace lockstep::runtime;
 
-/// Gives the artifact the size and the digest that it should have.
+/// Corrects the size and digest of the artifact.
 static void repairContent(std::vector<std::byte> &file) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(file.data()),
                                  file.size(), 16);
@@ -47,7 +47,7 @@ static void repairContent(std::vector<std::byte> &file) {
 static const test::TestKey key(1);
 static const std::optional trusted = std::vector{key.publicKey()};
 
-/// Repairs the content, and signs again what was signed.
+/// Repairs the content, and renews a signature.
 static void repair(std::vector<std::byte> &file) {
   SplitFile parts = splitSignature(file);
   bool isSigned = parts.signature.has_value();
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const auto *begin = reinterpret_cast<const std::byte *>(data);
   std::vector<std::byte> file(begin, begin + size);
   (void)Artifact::fromMemory(file).ok();
-  // Nobody but the key makes what is accepted under it.
+  // Artifacts accepted under a key were signed by it.
   auto isAccepted = [&] {
     return Artifact::fromMemory(file,
                                 {.allowUnproven = true, .trustedKeys = trusted})
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     std::abort();
   repair(file);
   (void)isAccepted();
-  // What nobody has proven is decoded all the same, and proven here.
+  // Unproven programs are decoded as well, and proven here.
   (void)Artifact::fromMemory(file).ok();
   auto artifact = Artifact::fromMemory(file, {.allowUnproven = true});
   if (!artifact || !(*artifact)->tables().programs() ||

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
       parseSafetensorsHeader(std::as_bytes(std::span(bytes, size)));
   if (!header)
     return 0;
-  // What is accepted covers the data exactly, each tensor inside of the file.
+  // The tensors of accepted files cover the data exactly.
   uint64_t total = 0;
   for (const SafetensorsEntry &tensor : header->tensors) {
     if (tensor.offset > size || tensor.type.bytes > size - tensor.offset)

@@ -51,7 +51,7 @@ static void build(TestProgram &p, int variant) {
   p.ret();
 }
 
-/// The part of a server: it gives its shard of a variable and takes a sum.
+/// The part of a server: it sends its shard of a variable and receives a sum.
 static void buildServer(TestProgram &p) {
   p.program->commands.pop_back();
   uint32_t group = p.group({0, 1, 2});

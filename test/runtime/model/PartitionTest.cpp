@@ -122,7 +122,7 @@ TEST(Shards, LocatesEveryRow) {
             (Shards::Place{3, 0}));
 }
 
-// Each shard is told its own rows only, and where their values go.
+// Each shard gets only its own rows, and the positions of their values.
 TEST(Shards, RoutesIds) {
   List ids = {4, 0, 3, 0}, shape = {4};
   Expected<std::vector<Shards::Route>> routes =

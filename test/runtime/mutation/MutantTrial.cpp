@@ -64,7 +64,7 @@ private:
   Status runPrograms(Cluster &cluster);
   Status runCluster();
   Status runCoordinator();
-  /// Runs something that can be given up; notes whether it was.
+  /// Runs something that can be aborted; records whether it was.
   Status runUntilAborted(const std::function<Status()> &function,
                          const std::function<void(const Status &)> &abort);
 
@@ -153,7 +153,7 @@ Status Trial::runPrograms(Cluster &on) {
   for (ProgramId program = 0; program < on.programs().size(); ++program)
     for (int run = 0; run < 2; ++run) {
       LOCKSTEP_RETURN_IF_ERROR(on.run(program));
-      // What has been computed can be read.
+      // Results can be read.
       const ProgramInfo &info = on.programs()[program];
       for (unsigned output = 0; output < info.outputs.size(); ++output)
         for (unsigned replica = 0;

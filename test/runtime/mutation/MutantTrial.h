@@ -17,9 +17,9 @@ enum class Outcome : uint8_t {
   refused,
   /// It was loaded, and a session or a run ended in an error.
   failed,
-  /// It was given up: it was in a loop without an end.
+  /// Aborted: it was in an infinite loop.
   endless,
-  /// Nobody made progress until the deadline.
+  /// No progress until the deadline.
   hung,
   /// All programs ran.
   completed,
@@ -27,7 +27,7 @@ enum class Outcome : uint8_t {
 
 struct TrialResult {
   Outcome outcome = Outcome::completed;
-  /// Why it was refused or failed.
+  /// Reason of the rejection or failure.
   Status status;
   /// Threads are inside of kernels that do not end, and need their memory:
   /// nothing more may be tried in this process.
@@ -35,7 +35,7 @@ struct TrialResult {
 };
 
 struct TrialOptions {
-  /// What is executed how, and on which data.
+  /// The artifact, options and data of a trial.
   uint64_t seed = 0;
   std::chrono::nanoseconds deadline = std::chrono::milliseconds(300);
   /// How long a run may go on while it makes progress; more than `deadline`.
@@ -43,9 +43,8 @@ struct TrialOptions {
 };
 
 /// Loads an artifact and runs each of its programs twice on random data, on
-/// several threads, with one or several executors, or, where that is possible,
-/// workers that take steps on their own. Memories that it is given end at pages
-/// that nobody can access.
+/// several threads, with one or several executors, or, if possible,
+/// asynchronous workers. Memories passed to it end at guard pages.
 TrialResult tryArtifact(std::span<const std::byte> file,
                         const TrialOptions &options);
 

@@ -46,7 +46,7 @@ TEST(Trial, endsWithTheErrorOfARun) {
       << result.status.message();
 }
 
-/// Tries it in a process of its own, which ends with this status.
+/// Tries it in a separate process, which ends with this status.
 constexpr int exitStatus = 10;
 [[noreturn]] void tryAndExit(const std::vector<std::byte> &file) {
   TrialResult result = tryArtifact(file, {});

@@ -263,7 +263,7 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
     old = *found;
   const Json *giver = donor(definition.name, field.name, random);
   const Json *given = giver ? &(*giver)[field.name] : nullptr;
-  // What may be left out is, now and then; what another table has fits best.
+  // Optional fields are sometimes omitted; rows of other tables are preferred.
   bool leaveOut = old && !field.IsRequired() &&
                   !flatbuffers::IsScalar(type.base_type) &&
                   below(random, 6) == 0;

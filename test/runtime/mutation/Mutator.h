@@ -1,9 +1,8 @@
 //===- Mutator.h - artifacts with a few changes -----------------*- C++ -*-===//
 //
-// Damage that a digest cannot show: a file that says something else than the
-// compiler has written, well formed and with the digest that belongs to it. All
-// tables and all fields of the schema are changed about equally often, however
-// many of them an artifact has.
+// Damage that a digest cannot detect: a well-formed file with changed contents
+// and the matching digest. All tables and fields of the schema are changed
+// about equally often, independently of their number in an artifact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +46,8 @@ public:
   /// Artifacts to change; rows are exchanged between them, too. Error: not an
   /// artifact.
   Status add(std::span<const std::byte> file);
-  /// What an artifact becomes by no change: the same tables and segments, which
-  /// may be at other offsets.
+  /// The mutant without a change: the same tables and segments, possibly at
+  /// other offsets.
   std::vector<std::byte> unchanged(size_t base);
   /// The same for the same seed and artifacts. There must be at least one
   /// artifact.
@@ -57,8 +56,8 @@ public:
 private:
   struct Base {
     Json tables;
-    /// All segments, one after the other as in the file, and where they begin
-    /// in mutants: with room for tables that grow.
+    /// All segments, consecutive as in the file, and their offset in mutants,
+    /// after space for larger tables.
     std::vector<std::byte> segments;
     uint64_t segmentsOffset = 0;
     /// Those of `tables`.

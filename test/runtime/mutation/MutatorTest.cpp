@@ -1,4 +1,4 @@
-//===- MutatorTest.cpp - what is changed, and how files are put together --===//
+//===- MutatorTest.cpp - mutants of artifacts -----------------------------===//
 
 #include "Mutator.h"
 
@@ -132,7 +132,7 @@ TEST_F(MutatorTest, everyFieldIsChanged) {
     EXPECT_TRUE(found.contains(place)) << place;
 }
 
-// What refuses a mutant has read what it says.
+// A rejection depends on the changed field.
 TEST_F(MutatorTest, noMutantIsRefusedForItsForm) {
   for (uint64_t seed = 0; seed < 2'000; ++seed) {
     Mutant mutant = mutator.mutate(seed);

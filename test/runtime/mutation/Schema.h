@@ -19,8 +19,7 @@ namespace lockstep::runtime::mutation {
 
 using Json = nlohmann::json;
 
-/// A table of the schema somewhere in an artifact: an object of JSON, and what
-/// its fields are.
+/// A table of the schema in an artifact: a JSON object and its fields.
 template <typename Object> struct TableOf {
   Object *object = nullptr;
   const flatbuffers::StructDef *definition = nullptr;
@@ -58,8 +57,8 @@ public:
   std::vector<std::string> fields() const;
 
   /// Whether a field is not to be changed: it is the type of a union, which
-  /// goes with its value; nobody reads it any more; or it is the digest of an
-  /// artifact, which follows from everything else.
+  /// must match its value; it is obsolete; or it is the digest of an artifact,
+  /// which is computed.
   static bool isFixed(const flatbuffers::StructDef &definition,
                       const flatbuffers::FieldDef &field);
 

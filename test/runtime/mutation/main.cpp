@@ -1,9 +1,9 @@
 //===- main.cpp - lockstep-try-mutants: changed artifacts, executed -------===//
 //
-// Each mutant is refused, or ends with an error or with results: none damages
-// the process, and none goes on past its deadline. They are tried in processes
-// of their own, some hundred each, so that one that ends its process is known
-// and the others are tried all the same.
+// Each mutant must be rejected, or end with an error or with results: none may
+// crash the process or exceed its deadline. They are tried in separate
+// processes, some hundred each, so that one that crashes is identified and the
+// others are still tried.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ constexpr std::array outcomeNames = {"refused", "ended with an error",
                                      "given up in an endless loop",
                                      "missed a deadline", "completed"};
 
-/// What was found, by place ("Table.field", or "Table" for rows) and in all.
+/// The outcomes, by place ("Table.field", or "Table" for rows) and in total.
 class Tally {
 public:
   explicit Tally(const Schema &schema) {
@@ -88,9 +88,9 @@ void writeFile(const std::string &path, std::span<const std::byte> bytes) {
              std::streamsize(bytes.size()));
 }
 
-/// Tries mutants in a process of its own, and tells of each by a line in
-/// `pipe`: "SEED" before, "SEED OUTCOME PLACE..." after, with what was changed.
-/// Ends the process when all have been tried, or when nothing more can be.
+/// Tries mutants in a separate process, and reports each by lines in `pipe`:
+/// "SEED" before, "SEED OUTCOME PLACE..." after, with the change. Ends the
+/// process when all have been tried, or when nothing more can be.
 [[noreturn]] void tryMutants(Mutator &mutator, uint64_t first, uint64_t last,
                              bool isPatient, int pipe) {
   auto tell = [&](const std::string &line) {
@@ -173,8 +173,8 @@ private:
     return next;
   }
 
-  /// What a process tells, until it ends. False if it has not told anything for
-  /// long.
+  /// Reads the reports of a process until it ends. False after a long time
+  /// without one.
   bool readLines(int pipe, bool isPatient) {
     std::string text;
     while (true) {
@@ -300,8 +300,8 @@ int main(int argc, char **argv) {
   Mutator mutator(schema);
   for (size_t i = 0; i < options.artifacts.size(); ++i) {
     Status status = mutator.add(readFile(options.artifacts[i]));
-    // What is not changed completes: otherwise nothing would be found by its
-    // mutants.
+    // The unchanged artifact must complete: otherwise its mutants would be
+    // meaningless.
     TrialResult result;
     if (status.ok())
       result = tryArtifact(mutator.unchanged(i), {.seed = 0});

@@ -74,7 +74,7 @@ TEST(Elements, NanHasNoSign) {
   EXPECT_FALSE(std::signbit(value));
 }
 
-// All values of the 16-bit types survive the way to text and back.
+// All values of the 16-bit types survive a round trip through text.
 TEST(Elements, RoundTripsSmallFloats) {
   for (ElementType element : {ElementType::f16, ElementType::bf16})
     for (uint32_t bits = 0; bits < 0x10000; ++bits) {

@@ -17,14 +17,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What messages begin with.
+/// The beginning of messages.
 char programName[] = "lockstep-run";
 
 class FileWatchTest : public testing::Test {
 protected:
   void SetUp() override { program_invocation_short_name = programName; }
 
-  /// What is said while `seconds` pass.
+  /// The messages during `seconds`.
   std::string during(int seconds) {
     testing::internal::CaptureStderr();
     for (int i = 0; i < seconds; ++i)
@@ -54,7 +54,8 @@ TEST_F(FileWatchTest, saysNothingOfManyThatAreShort) {
   EXPECT_EQ(during(200), "");
 }
 
-// Each has its own time; it is said of the first one as long as it lasts.
+// Each operation has its own time; the first one is reported as long as it
+// lasts.
 TEST_F(FileWatchTest, twoAtATime) {
   std::optional<FileWatch::Scope> first(std::in_place, watch, "reading 'a'");
   EXPECT_EQ(during(30), "");

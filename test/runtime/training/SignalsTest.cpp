@@ -1,4 +1,4 @@
-//===- SignalsTest.cpp - what a run has come to after signals -------------===//
+//===- SignalsTest.cpp - results of runs after signals --------------------===//
 
 #include "runtime/training/Signals.h"
 
@@ -17,8 +17,8 @@ namespace {
 
 std::atomic<int64_t> milliseconds = 0;
 
-// A run that is given up between two steps finds out only at the next one,
-// which says that it is poisoned: that is the interruption too.
+// A run that is aborted between two steps fails only at the next one, as
+// poisoned: this is the interruption, too.
 TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   std::promise<void> stopped;
   std::promise<int> givenUp;
@@ -43,7 +43,7 @@ TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   milliseconds += 499;
   raise(SIGTERM);
   raise(SIGINT);
-  // The step at hand may fail by itself.
+  // The current step may fail by itself.
   EXPECT_EQ(signals.outcome(failure).message(), failure.message());
   milliseconds += 1;
   raise(SIGTERM);

@@ -180,7 +180,7 @@ private:
                   long(buffer->offset()));
   }
 
-  /// Bits that follow from `given` and nothing else.
+  /// Bits that depend only on `given`.
   Bytes compute(uint64_t which, const Bytes &given, size_t size) const {
     uint64_t hash = salt ^ which * 0x9e3779b97f4a7c15u;
     for (uint8_t byte : given) {
@@ -333,7 +333,7 @@ private:
     replica.pc = next;
   }
 
-  /// What steps of other workers leave in the memory of a server.
+  /// The effect of steps of other workers on the memory of a server.
   void changeVariables(Replica &replica) {
     if (random() % 2)
       *replica.memory[size_t(Space::variable)] = *newMemory(true);

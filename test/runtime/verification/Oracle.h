@@ -1,9 +1,9 @@
 //===- Oracle.h - programs executed on data ---------------------*- C++ -*-===//
 //
-// Executes the programs of all ranks with bytes in their memories: the truth
-// that verdicts are compared with. It shares nothing with the proof: kernels
-// are hash functions of the bytes that they read, memory that is shared is
-// shared, and the next rank to go on is drawn by chance.
+// Executes the programs of all ranks with bytes in their memories: the oracle
+// for verdicts. It is independent of the proof: kernels are hash functions of
+// the bytes that they read, shared memory is shared, and the next rank to
+// proceed is drawn at random.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@ namespace lockstep::runtime::verification::test {
 
 enum class Outcome { allEnd, blocks, runsOn };
 
-/// One execution. `seed` gives all data, what kernels compute and the order of
-/// execution.
+/// One execution. `seed` determines all data, the functions of kernels and the
+/// order of execution.
 Outcome execute(const artifact::Artifact &tables, uint64_t seed);
 
 } // namespace lockstep::runtime::verification::test

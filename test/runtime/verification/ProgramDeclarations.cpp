@@ -1,4 +1,4 @@
-//===- ProgramDeclarations.cpp - What stands before programs --------------===//
+//===- ProgramDeclarations.cpp - declarations of a case -------------------===//
 
 #include "ProgramDeclarations.h"
 

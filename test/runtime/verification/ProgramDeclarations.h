@@ -1,4 +1,4 @@
-//===- ProgramDeclarations.h - What stands before programs ------*- C++ -*-===//
+//===- ProgramDeclarations.h - declarations of a case -----------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_RUNTIME_VERIFICATION_PROGRAMDECLARATIONS_H
 #define LOCKSTEP_TEST_RUNTIME_VERIFICATION_PROGRAMDECLARATIONS_H
@@ -27,11 +27,11 @@ protected:
   void read(const std::string &text);
   /// Throws, with the line.
   [[noreturn]] void fail(const std::string &message) const;
-  /// The line at hand, if it is not empty.
+  /// The current line, if it is not empty.
   void declaration();
   /// The kernel of that name, which is there from its first use on.
   uint32_t kernelNumber(const std::string &name);
-  /// Gives the memory the next place in its space.
+  /// Places the memory at the next offset in its space.
   void place(Memory &memory);
 
   std::vector<Words> lines;

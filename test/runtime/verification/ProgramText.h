@@ -55,12 +55,12 @@ inline const artifact::Artifact &tablesOf(const std::vector<uint8_t> &bytes) {
 
 /// "== VERDICT: NAME", then the lines of the case.
 struct Case : lockstep::test::SuiteCase {
-  /// What the proof has to say; all but the first are refused.
+  /// The expected verdict; all but the first are rejected.
   enum class Verdict : uint8_t {
     proven,
     /// Ranks wait for each other forever on some data.
     blocks,
-    /// Roles disagree on what a channel is.
+    /// Roles declare a channel differently.
     mismatch,
     /// Correct, but not provable.
     unknown,

@@ -17,8 +17,7 @@ const std::vector<Case> &suite() {
 }
 
 /// Starts and waits alternate on all paths, which the loader checks for each
-/// program by itself: what is wrong with the cases is something that only shows
-/// when ranks run together.
+/// single program: the errors of the cases concern the interaction of ranks.
 void expectLoadable(const artifact::Artifact &tables) {
   VerifyOptions options;
   for (const artifact::Program *program : *tables.programs()) {
@@ -39,7 +38,7 @@ TEST_P(Suite, HasItsVerdict) {
   EXPECT_EQ(checkProven(tablesOf(bytes), "step").ok(), proof->isProven);
 }
 
-/// What is called "blocks" does so on some data, everything else on none.
+/// Cases called "blocks" block on some data, all others on none.
 TEST_P(Suite, EndsOrBlocksWhenItIsExecuted) {
   if (GetParam().verdict == Case::Verdict::mismatch)
     return;

@@ -101,7 +101,7 @@ private:
         say(role, line);
   }
 
-  /// A buffer that all ranks hold the same in, so far as nobody spoils it.
+  /// A buffer with equal contents on all ranks, unless the program is mutated.
   std::string common() {
     static const std::vector<std::string> names = {"s0", "s1", "u0",
                                                    "u1", "u2", "u3"};
@@ -112,7 +112,7 @@ private:
     ++depth;
     std::vector<std::pair<std::string, Group>> pending;
     auto finish = [&] {
-      // Each role waits in an order of its own.
+      // Each role waits in its own order.
       for (size_t role = 0; role < parts.size(); ++role) {
         std::shuffle(pending.begin(), pending.end(), random);
         for (const auto &[channel, group] : pending)
@@ -248,7 +248,7 @@ private:
       sayAll("} else {");
       block(1 + below(2), true);
     }
-    // Common on both ways is common.
+    // A value that is common on both paths is common.
     std::erase_if(known, [&](const std::string &name) {
       return std::find(after.begin(), after.end(), name) == after.end();
     });

@@ -40,13 +40,13 @@ TEST(RandomPrograms, ProvenOnesNeverBlock) {
   const char *wanted = std::getenv("LOCKSTEP_RANDOM_PROGRAMS");
   uint64_t programs = wanted ? std::strtoull(wanted, nullptr, 10) : 2000;
   uint64_t checked = 0, proven = 0, blocking = 0;
-  // Of those that nothing is wrong with, and that a compiler could make.
+  // Counts of programs without errors that a compiler could generate.
   uint64_t correct = 0, correctAndProven = 0;
   for (uint64_t seed = 0; checked < programs; ++seed) {
     RandomProgram program = randomProgram(seed);
     std::vector<uint8_t> bytes = assemble(program.text);
     const artifact::Artifact &tables = tablesOf(bytes);
-    // Spoiling may give programs that the loader refuses one by one.
+    // Mutation may yield single programs that the loader rejects.
     if (!isLoadable(tables))
       continue;
     ++checked;
