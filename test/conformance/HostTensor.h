@@ -47,7 +47,7 @@ struct Nest {
 /// rows [E_SHAPE_MISMATCH], no leaf at all [E_ARG_TYPE].
 Expected<Nest> stackLists(Nest nest);
 
-/// Rows of each leaf of a nest that `stackLists` gave.
+/// Rows of each leaf of a nest from `stackLists`.
 uint64_t rowsOf(const Nest &nest);
 
 } // namespace lockstep::runtime

@@ -1,9 +1,9 @@
 //===- InputPipelines.h - data that a function makes ------------*- C++ -*-===//
 //
 // A function that makes the data of a pipeline is called once for each worker,
-// or once for each replica. What it makes is neither batched again nor sharded:
-// in each step every replica takes one element, those of one worker one after
-// the other from the worker's pipeline.
+// or once for each replica. Its elements are neither batched again nor sharded:
+// in each step every replica takes one element, the replicas of one worker
+// consecutively from the worker's pipeline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace lockstep::runtime {
 
-/// What the function is told.
+/// The argument of the function.
 struct InputContext {
   unsigned pipelines = 1;
   unsigned pipeline = 0;
@@ -36,8 +36,8 @@ struct InputContext {
 std::vector<InputContext> inputContexts(ReplicationMode mode, unsigned workers,
                                         unsigned replicasPerWorker);
 
-/// The pipelines of workers that take steps of their own (`parameter_server`):
-/// each has one and is told of no other, nor of other replicas.
+/// The pipelines of asynchronous workers (`parameter_server`): each has one and
+/// knows of no other, nor of other replicas.
 std::vector<InputContext>
 inputContextsOfLoneWorkers(unsigned workers, unsigned replicasPerWorker);
 
@@ -49,8 +49,8 @@ struct PipelineElement {
   bool operator==(const PipelineElement &) const = default;
 };
 
-/// What replica `replica` of `worker` takes in `step`. Where its pipeline has
-/// no such element it gets one of 0 rows.
+/// The element of replica `replica` of `worker` in `step`. If its pipeline has
+/// none, one of 0 rows.
 PipelineElement elementFor(ReplicationMode mode, unsigned replicasPerWorker,
                            uint64_t step, unsigned worker, unsigned replica);
 
@@ -58,8 +58,7 @@ PipelineElement elementFor(ReplicationMode mode, unsigned replicasPerWorker,
 uint64_t pipelineSteps(ReplicationMode mode, unsigned replicasPerWorker,
                        std::span<const uint64_t> elements);
 
-/// What a function of the replica is told, which gives one value for each
-/// replica.
+/// The argument of a function that returns one value for each replica.
 struct ValueContext {
   unsigned replica = 0;
   unsigned replicas = 1;

@@ -1,4 +1,4 @@
-//===- InputPipelinesTest.cpp - which pipeline gives which element --------===//
+//===- InputPipelinesTest.cpp - elements of pipelines ---------------------===//
 
 #include "test/conformance/InputPipelines.h"
 

@@ -13,7 +13,7 @@ std::vector<Pack> packBySize(std::span<const std::optional<uint64_t>> bytes,
       [](const std::optional<uint64_t> &size) { return size.has_value(); });
   bool bounded = bytesPerPack > 0 && allKnown;
   std::vector<Pack> packs;
-  // What may still be added to the last pack.
+  // Bytes that may still be added to the last pack.
   uint64_t room = 0;
   bool open = false;
   for (size_t i = 0; i < bytes.size(); ++i) {

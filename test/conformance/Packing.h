@@ -16,7 +16,7 @@ using Pack = std::vector<size_t>;
 
 /// Splits tensors of these bytes into packs: one is closed as soon as it has
 /// more than `bytesPerPack`, so that all but the last have more. 0: no bound.
-/// With any tensor whose size is not known (nothing) there is one pack.
+/// If the size of any tensor is unknown (none), there is one pack.
 ///
 ///   12, 4, 16 bytes in packs of 8: {0}, {1, 2}
 std::vector<Pack> packBySize(std::span<const std::optional<uint64_t>> bytes,

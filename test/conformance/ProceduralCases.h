@@ -25,10 +25,10 @@ using nlohmann::json;
 using runtime::Expected;
 using runtime::Status;
 
-/// Gives what stands behind "ok" in the case, or, with several workers, a list
-/// with that of each. Diagnostics end with their class in brackets, as
-/// everywhere: "... [E_UNBATCHED_DATASET]". Tables have their parameters within
-/// the expected rows; a handler reads these and adds the results.
+/// Returns the value of "ok" in the case, or, with several workers, a list of
+/// their values. Diagnostics end with their class in brackets, as everywhere:
+/// "... [E_UNBATCHED_DATASET]". Tables have their parameters within the
+/// expected rows; a handler reads these and adds the results.
 using ProceduralHandler = Expected<json> (*)(const json &testCase);
 
 struct ProceduralKind {
@@ -45,21 +45,21 @@ ProceduralHandler findProcedural(std::string_view op);
 /// not.
 Status runProcedural(const json &testCase);
 
-/// Judges what a case came to by its grading.
+/// Judges the result of a case by its grading.
 Status judgeProcedural(const json &testCase, const Expected<json> &result);
 
 /// Whether a diagnostic is of a class: "..., found 3 [E_OPTION_VALUE]".
 bool isOfClass(const Status &error, std::string_view neutralClass);
 
-/// What is different, and where, or success. Numbers are compared with the
-/// tolerance, absolute and relative; whole numbers, booleans and strings
-/// exactly. Of an error within a table only that there is one is compared, for
-/// the text is TensorFlow's.
+/// The first difference, or success. Numbers are compared with the tolerance,
+/// absolute and relative; whole numbers, booleans and strings exactly. For an
+/// error within a table only its existence is compared, since the text is
+/// TensorFlow's.
 Status compareResults(const json &expected, const json &found,
                       double tolerance);
 
-/// Calls a function that reads a case; what is missing in the case or has
-/// another type becomes an error.
+/// Calls a function that reads a case; missing fields and wrong types become
+/// errors.
 template <typename Function> Expected<json> readingCase(Function function) {
   try {
     return function();

@@ -1,4 +1,4 @@
-//===- ProceduralData.cpp - what cases of input share ---------------------===//
+//===- ProceduralData.cpp - shared by cases of input ----------------------===//
 
 #include "ProceduralData.h"
 
@@ -33,8 +33,8 @@ Expected<CaseTensor> rangeOf(const json &range,
 
 using RowsOfReplicas = std::vector<std::vector<uint64_t>>;
 
-/// The nest, where each tensor has become the list of what the replicas get of
-/// it.
+/// The nest, with each tensor replaced by the list of its parts for the
+/// replicas.
 json takeRowsOfReplicas(const CaseValue &rows, const RowsOfReplicas &replicas) {
   json result =
       rows.kind == CaseValue::Kind::dictionary ? json::object() : json::array();

@@ -1,4 +1,4 @@
-//===- ProceduralData.h - what cases of input share -------------*- C++ -*-===//
+//===- ProceduralData.h - shared by cases of input --------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_CONFORMANCE_PROCEDURALDATA_H
 #define LOCKSTEP_TEST_CONFORMANCE_PROCEDURALDATA_H
@@ -41,8 +41,8 @@ Expected<json> forEachWorker(const json &testCase, unsigned workers,
 Expected<CaseValue> rowsOfDataset(const json &dataset,
                                   const Environment &environment = {});
 
-/// What the replicas of a worker get, step by step: the nest of rows, where
-/// each tensor has become a list with one for each replica.
+/// The data of a worker's replicas by step: the nest of rows, with each tensor
+/// replaced by a list with one for each replica.
 json stepsOfWorker(const runtime::Distribution &distribution,
                    const CaseValue &rows, unsigned worker, unsigned replicas);
 

@@ -12,8 +12,8 @@
 //   name=value  the value, which has that name from here on
 //   value=value both, which have to be equal
 //
-// "host T" or "(host T)" behind it says that the value is one of the host and
-// not a tensor, which numbers are anyway.
+// A suffix "host T" or "(host T)" means a host value instead of a tensor;
+// numbers always are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@
 
 namespace lockstep::conformance {
 
-/// What names mean.
+/// The values of names.
 struct Environment {
   using Function =
       std::function<Expected<CaseValue>(const std::vector<CaseValue> &)>;
@@ -40,8 +40,8 @@ struct Environment {
   std::map<std::string, Function> functions = {};
 };
 
-/// The value of an expression. Errors tell the text and what was expected
-/// where.
+/// The value of an expression. Errors have the text, the expectation and its
+/// position.
 Expected<CaseValue> evaluate(std::string_view text,
                              Environment environment = {});
 /// The same, of one that must be a whole number of the host.

@@ -1,4 +1,4 @@
-//===- ProceduralFunctions.cpp - what expressions can compute -------------===//
+//===- ProceduralFunctions.cpp - functions of expressions -----------------===//
 
 #include "ProceduralFunctions.h"
 
@@ -41,8 +41,8 @@ template <typename T> T compute(char operation, T left, T right) {
   }
 }
 
-/// As Python: division gives a float, everything else of whole numbers a whole
-/// number.
+/// As in Python: division yields a float, other operations on integers an
+/// integer.
 json computeElement(char operation, const json &left, const json &right) {
   if (operation == '/')
     return left.get<double>() / right.get<double>();
@@ -67,7 +67,7 @@ bool flatten(const CaseValue &value, size_t depth, CaseTensor &into) {
   }
   if (value.kind != CaseValue::Kind::list)
     return false;
-  // The first list on each level tells the size.
+  // The first list on each level determines the size.
   if (into.shape.size() == depth && into.data.empty())
     into.shape.push_back(static_cast<int64_t>(value.members.size()));
   if (depth >= into.shape.size() ||

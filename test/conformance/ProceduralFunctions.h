@@ -1,4 +1,4 @@
-//===- ProceduralFunctions.h - what expressions can compute -----*- C++ -*-===//
+//===- ProceduralFunctions.h - functions of expressions ---------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_CONFORMANCE_PROCEDURALFUNCTIONS_H
 #define LOCKSTEP_TEST_CONFORMANCE_PROCEDURALFUNCTIONS_H
@@ -27,7 +27,7 @@ Expected<CaseValue> indexed(const CaseValue &value, const CaseValue &index);
 Expected<CaseValue> callFunction(const std::string &name,
                                  const std::vector<CaseValue> &arguments);
 
-/// reshape of a tensor; batch of the rows of a tensor, which gives a list;
+/// reshape of a tensor; batch of the rows of a tensor, which returns a list;
 /// shard of a list or of rows.
 Expected<CaseValue> callMethod(const std::string &name, const CaseValue &value,
                                const std::vector<CaseValue> &arguments);

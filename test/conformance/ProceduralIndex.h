@@ -11,9 +11,9 @@
 
 namespace lockstep::conformance {
 
-/// What an index takes of a tensor: of each axis the positions, in their order.
-/// The result has the shape `shape` and the elements of all combinations, the
-/// last axis fastest.
+/// The selection of an index: the positions along each axis, in order. The
+/// result has the shape `shape` and the elements of all combinations, the last
+/// axis fastest.
 struct Selection {
   std::vector<std::vector<int64_t>> positions;
   std::vector<int64_t> shape;

@@ -2,7 +2,7 @@
 //
 //   lockstep-conformance-procedural FILE.json ...
 //
-// Prints what failed and why, and in the end "N passed, N failed, N without a
+// Prints failures with reasons, and finally "N passed, N failed, N without a
 // handler".
 //
 //===----------------------------------------------------------------------===//

@@ -27,8 +27,8 @@ Expected<uint64_t> elementBytes(const std::string &dtype) {
       fmt::format("expected an element type, found '{}'", dtype));
 }
 
-/// Calls `fill` for each row of the table that is expected, to replace what is
-/// expected in it by what comes out.
+/// Calls `fill` for each row of the expected table, to replace expected values
+/// by results.
 template <typename Function>
 Expected<json> fillTable(const json &testCase, Function fill) {
   return readingCase([&]() -> Expected<json> {
@@ -145,8 +145,8 @@ CommunicationOptions othersThan(const CommunicationOptions &options) {
 
 } // namespace
 
-/// The rows are what comes out; what goes in follows from their names: the row
-/// itself is merged into other options, or none into it.
+/// The rows are results; the inputs follow from their names: the row itself is
+/// merged into other options, or none into it.
 Expected<json> mergeOptions(const json &testCase) {
   return readingCase([&]() -> Expected<json> {
     json rows = json::object();

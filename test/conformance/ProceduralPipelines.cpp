@@ -30,7 +30,7 @@ json contextToJson(const InputContext &context, bool asList) {
           {"num_replicas_in_sync", context.replicas}};
 }
 
-/// What a function of the case makes for a context: batches of rows.
+/// The result of a case's function for a context: batches of rows.
 Expected<std::vector<CaseTensor>> makePipeline(const json &dataset,
                                                const InputContext &context) {
   Environment environment;
@@ -179,8 +179,8 @@ Expected<json> distributeValues(const json &testCase) {
               return value.status();
             results.push_back(value->toJson());
           }
-          // What a value is that belongs to no single replica is a matter of
-          // its Python class.
+          // A value that belongs to no single replica depends on its Python
+          // class.
           std::string type = testCase.value("expected", json::object())
                                  .value("ok", json::object())
                                  .value("type", "PerReplica");

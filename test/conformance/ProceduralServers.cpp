@@ -110,8 +110,8 @@ Expected<json> constructServers(const json &testCase) {
   });
 }
 
-/// The cluster stands in the environment: `{"TF_CONFIG": {"cluster": {"ps":
-/// [...], "worker": [...]}}}`.
+/// The cluster is in the environment: `{"TF_CONFIG": {"cluster": {"ps": [...],
+/// "worker": [...]}}}`.
 Expected<json> constructServersFromEnvironment(const json &testCase) {
   return readingCase([&]() -> Expected<json> {
     json config = testCase.at("env").value("TF_CONFIG", json::object());

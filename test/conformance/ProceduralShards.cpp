@@ -1,10 +1,10 @@
 //===- ProceduralShards.cpp - cases of sharded variables ------------------===//
 //
 // A case names the sizes of the shards and the initial value. Its operands are
-// not written down; they are those of the recorded script: assigned is ten
-// times the initial value minus one, scattered are +100 to row 0 and +500 to
-// row 3, then -1 into row 4. Cases of errors name no initial value either: what
-// is wrong with the operand is what the class of the error says.
+// implicit, those of the recorded script: assign ten times the initial value
+// minus one, scatter +100 to row 0 and +500 to row 3, then -1 into row 4. Cases
+// of errors have no initial value either: the class of the error determines the
+// wrong operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,7 @@ public:
 
   CaseTensor read() const { return gather(rowsFrom(0, places.rows())); }
 
-  /// The rows of those numbers, wherever they are.
+  /// The rows with these numbers, in any shard.
   CaseTensor gather(const std::vector<uint64_t> &rows) const {
     CaseTensor result = takeRows(tensors.front(), {});
     for (uint64_t row : rows) {

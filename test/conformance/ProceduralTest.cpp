@@ -1,4 +1,4 @@
-//===- ProceduralTest.cpp - procedural cases and what judges them ---------===//
+//===- ProceduralTest.cpp - procedural cases ------------------------------===//
 
 #include "ProceduralCases.h"
 #include "ProceduralExpression.h"

@@ -1,13 +1,12 @@
-"""Writes cases at random with the results that the reference computes, or tries
-the reference on given files.
+"""Writes random cases with the results of the reference, or compares the
+reference with files.
 
     generate.py --count 5000 --seed 1 -o DIR      one file a category, in the format of cases/
-    generate.py --audit DIR ...                   where the reference differs from what the files expect
+    generate.py --audit DIR ...                   where the reference differs from the files
 
-The same count and seed give the same files, and a case depends on its number
-  and the seed alone: those of a
-smaller count are the first of a larger one. See generation/ for what is
-generated.
+Files are deterministic, and a case depends only on its number and the seed:
+those of a smaller count are the first of a larger one. See generation/ for the
+generators.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from reference import evaluate
 
 
 def simple(value: dict):
-    """A tensor as nested lists; a kind of value as a pair of its name and what
-    it holds.
+    """A tensor as nested lists; a kind of value as a pair of its name and its
+    contents.
     """
     if "dtype" in value:
         return (

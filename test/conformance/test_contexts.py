@@ -449,8 +449,8 @@ def conditional(pred, *, then=ADD, otherwise="x", before=()):
 
 
 def test_conditions():
-    """Varying is what comes from a replica's own data, whatever its value;
-    uniform what does not.
+    """Values from a replica's own data are varying, for any value; others are
+    uniform.
     """
     less = op("less", "p", a="x", b=const(f32(10)))
     uniform = op("less", "p", a="k", b=const(f32(10)))

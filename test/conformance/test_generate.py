@@ -18,7 +18,7 @@ from reference.contexts import HANDLERS
 from reference.uniformity import nested
 
 TEMPLATES = list(programs(sorted(CASES.glob("*.json"))))
-# Statements of which the format does not say how they name their operands.
+# Statements whose names of operands the format does not define.
 NOT_GENERATED = {"value_container_is", "handle", "python_raise", "scatter_div"}
 
 

@@ -19,7 +19,7 @@ static Json malformed(const std::string &name, const std::string &why) {
   return {{"name", name}, {"category", "malformed"}, {kMalformed, why}};
 }
 
-/// What is wrong with a case whatever it does; empty if nothing is.
+/// Errors of a case independent of its program; empty if there are none.
 static std::string findError(const Json &one) {
   if (!one.is_object())
     return "expected a case that is an object, found " + one.dump();
@@ -149,8 +149,8 @@ std::optional<std::vector<int64_t>> readDenseShape(const Json &slices) {
       .get<std::vector<int64_t>>();
 }
 
-/// What the values of all replicas have to agree on to be one value of the
-/// program.
+/// The properties that the values of all replicas must share to be one value of
+/// the program.
 static Json kindOf(const Json &value) {
   auto typeOf = [](const Json &tensor) {
     return Json{tensor.at("dtype"), tensor.at("shape").size()};

@@ -36,7 +36,7 @@ struct VariableSpec {
   replica::Aggregation aggregation = replica::Aggregation::None;
 };
 
-/// A tensor that the program is given: a value a replica, or one for all.
+/// An input tensor of the program: a value for each replica, or one for all.
 struct InputTensor {
   std::string name;
   bool perReplica = false;
@@ -52,8 +52,7 @@ struct Input {
   InputTensor values;
   std::optional<InputTensor> indices;
   std::optional<std::vector<int64_t>> denseShape;
-  /// Where replicas get values of different kinds or types, what each of them
-  /// gets.
+  /// If the values of replicas differ in kind or type, the value of each.
   std::vector<Input> ofReplica;
 };
 
@@ -70,7 +69,7 @@ struct Case {
   std::vector<std::string> observeVariables;
 };
 
-/// The field of a case that could not be read which says why.
+/// The field with the error of a case that could not be read.
 inline constexpr const char *kMalformed = "malformed";
 
 /// The cases of all files of a folder, in the order of their names; files and

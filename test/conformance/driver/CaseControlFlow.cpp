@@ -21,7 +21,7 @@ const FrontEnd::Handlers &FrontEnd::controlFlowHandlers() {
   return handlers;
 }
 
-/// Executes `body` in a new block and gives what it returns.
+/// Executes `body` in a new block and returns its result.
 template <typename Body>
 static auto inNewBlock(OpBuilder &builder, std::unique_ptr<Region> &region,
                        Body body) {
@@ -216,7 +216,7 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
   Branches branches;
   for (int64_t replica = 0; replica < one.strategy.replicas; ++replica)
     branches.takesThen.push_back(llvm::is_contained(ids, replica));
-  // All replicas go the same way: there is nothing to distinguish.
+  // All replicas take the same path: there is nothing to distinguish.
   if (llvm::all_equal(branches.takesThen)) {
     execute(branches.takesThen.front() ? then : otherwise);
     return {};
@@ -267,8 +267,8 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
   auto [afterThen, metInThen] = namesAfter(branches.then, then, true);
   auto [afterElse, metInElse] =
       namesAfter(branches.otherwise, otherwise, false);
-  // The verifier compares what replicas exchange; names tell also that two
-  // values change places.
+  // The verifier compares exchanges; names also show that two values are
+  // swapped.
   if (metInThen != metInElse && deferredError.empty())
     deferredError = "replicas do not meet in the same statements, in the same "
                     "order [E_COLLECTIVE_DIVERGENCE]";
@@ -422,7 +422,7 @@ Object FrontEnd::condStatement(const Json &statement) {
 //===----------------------------------------------------------------------===//
 
 Object FrontEnd::nestedFunctionStatement(const Json &statement) {
-  // A sub-graph; what it gives back are new tensors.
+  // A sub-graph; its results are new tensors.
   return outputs(call(statement, statement.contains("fn") ? "fn" : "body",
                       listOf(statement, "args")));
 }

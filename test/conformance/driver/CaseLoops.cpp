@@ -69,7 +69,8 @@ Object FrontEnd::whileStatement(const Json &statement) {
   Leaf trips = leafOf(statement, "trip_count");
   bool isStatic = trips.isHost() && trips.host.size() == 1 &&
                   trips.host.front().is_number_integer();
-  // A gradient needs every turn's values; a few turns are written out.
+  // A gradient needs the values of every iteration; a few iterations are
+  // unrolled.
   if (!tapes.empty() && isStatic)
     return whileUnrolled(statement, trips.host.front().get<int64_t>());
   Value count =
@@ -83,8 +84,8 @@ Object FrontEnd::whileStatement(const Json &statement) {
   if (std::optional<Object> result =
           countedLoop(statement, count, operandOf(statement, "init")))
     return *result;
-  // No loop carries what changes from turn to turn; but it may be written out,
-  // if its turns are counted.
+  // A value whose type changes between iterations cannot be loop-carried; but
+  // the loop may be unrolled if its trip count is known.
   if (!isStatic)
     refuse("E_STRUCT_MISMATCH",
            "the structure or type of the carried value changes in a loop");
@@ -95,7 +96,7 @@ Object FrontEnd::whileStatement(const Json &statement) {
 // Gradients
 //===----------------------------------------------------------------------===//
 
-/// The names that statements may read, with what they stand for.
+/// The names that statements may read, with their values.
 void FrontEnd::collectNames(const Json &statements, Scope &names) {
   if (statements.is_string())
     if (std::string name = statements.get<std::string>(); find(name))
@@ -152,8 +153,8 @@ Object FrontEnd::whileUnderTape(const Json &statement, Value count) {
   return *result;
 }
 
-/// Goes through the turns backwards. What a turn began with is computed again,
-/// from the first turn on: nothing is kept for it.
+/// Executes the iterations backwards. The initial values of an iteration are
+/// recomputed from the first iteration: nothing is stored.
 FrontEnd::Gradients FrontEnd::loopGradient(const Json &statement, Value count,
                                            const Object &init,
                                            const std::vector<Leaf> &inputs,
@@ -163,8 +164,8 @@ FrontEnd::Gradients FrontEnd::loopGradient(const Json &statement, Value count,
   Location loc = location();
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0),
         one = arith::ConstantIndexOp::create(builder, loc, 1);
-  // The loop carries the gradient of what the forward loop carries, and sums
-  // those of what is around it.
+  // The loop carries the gradients of the forward loop's carried values, and
+  // sums those of values from outside.
   std::vector<size_t> carriedInputs;
   SmallVector<Value> initial;
   for (auto [index, input] : llvm::enumerate(inputs)) {

@@ -13,9 +13,9 @@
 
 namespace lockstep::conformance::driver {
 
-/// A region of another context that is being filled. It becomes part of its
-/// operation when it is complete, since only then are its operands known: what
-/// it uses from outside.
+/// A region of another context that is being filled. It is added to its
+/// operation when it is complete, since only then its operands, the values that
+/// it uses from outside, are known.
 struct Frame {
   enum class Kind { Program, Run, Merge, Update, NonSlotUpdate };
 
@@ -62,7 +62,7 @@ struct Variable {
   bool inScope = true;
 };
 
-/// What one argument of the program gets.
+/// The input of one argument of the program.
 using ArgumentBinding = InputTensor;
 
 /// The program in the dialect.
@@ -76,8 +76,7 @@ struct Program {
   std::vector<std::pair<std::string, Object>> observed;
   std::map<void *, unsigned> results;
   std::vector<Variable> variables;
-  /// What the front end finds wrong with a program that the compiler may have
-  /// something else against first.
+  /// An error of the front end; the compiler may report another one first.
   std::string error;
 };
 

@@ -48,8 +48,8 @@ std::vector<Leaf> FrontEnd::allReduce(replica::Reduction reduction,
   std::vector<Leaf> results;
   for (Value result : op.getResults())
     results.push_back(fresh(result));
-  // The adjoint is the same reduction of what comes from above; all leaves of
-  // one call go back together.
+  // The adjoint is the same reduction of the incoming gradients; all leaves of
+  // one call are reduced together.
   record(leaves, results,
          [this, reduction, results, bytesPerPack](const Gradients &upstream) {
            std::vector<Leaf> given;
@@ -127,7 +127,7 @@ Leaf FrontEnd::gatherGradient(const Leaf &operand, const Leaf &upstream,
   Leaf total = allReduce(replica::Reduction::Sum, {upstream}, 0).front();
   if (!hasSeveralReplicas())
     return total;
-  // This replica's rows begin behind those of all replicas with lower numbers.
+  // This replica's rows begin after those of all replicas with lower numbers.
   auto type = mlir::cast<RankedTensorType>(operand.value.getType());
   OpBuilder &builder = frame->builder;
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();

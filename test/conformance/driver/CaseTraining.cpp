@@ -33,7 +33,7 @@ public:
   Json withProgram() const;
   /// The inputs of every step.
   std::vector<Json> inputs() const;
-  /// Losses by step, and what the variables are in the end.
+  /// Losses by step, and the final values of variables.
   Json describe(const Case &one, const Program &program,
                 const std::vector<RunResult> &runs) const;
 
@@ -167,8 +167,7 @@ std::string TrainingCase::loss(Statements &body,
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// In replica context: what all replicas do with a gradient that they have
-/// agreed on.
+/// In replica context: the update of all replicas by a reduced gradient.
 void TrainingCase::descend(Statements &body, const std::string &parameter,
                            const std::string &gradient) const {
   std::string change = body.scaled(gradient, rate());

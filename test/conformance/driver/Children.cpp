@@ -1,4 +1,4 @@
-//===- Children.cpp - Work in processes of its own ------------------------===//
+//===- Children.cpp - work in separate processes --------------------------===//
 
 #include "test/conformance/driver/Children.h"
 
@@ -14,8 +14,8 @@
 
 namespace lockstep::conformance::driver {
 
-/// A process that says nothing for so long never will: the runtime gives a run
-/// up after a minute.
+/// A process without output for this long hangs: the runtime aborts a run after
+/// a minute.
 static constexpr unsigned kSecondsToLive = 300;
 
 namespace {

@@ -1,4 +1,4 @@
-//===- Children.h - Work in processes of its own ----------------*- C++ -*-===//
+//===- Children.h - work in separate processes ------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_CHILDREN_H
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_CHILDREN_H
@@ -10,11 +10,10 @@
 
 namespace lockstep::conformance::driver {
 
-/// Calls `work` with 0 to count - 1, each in a process of its own and `jobs` of
-/// them at a time, so that one that crashes or hangs is a failure of its own
-/// and not the end of all. Gives what they return, in order; `failed` makes
-/// something of a process that gave nothing, from the reason. The caller has no
-/// threads.
+/// Calls `work` with 0 to count - 1, each in a separate process and `jobs` of
+/// them at a time, so that a crash or hang is only one failure. Returns the
+/// results in order; `failed` converts the reason of a process without a result
+/// to one. The caller has no threads.
 std::vector<Json>
 runInChildren(size_t count, unsigned jobs,
               const std::function<Json(size_t)> &work,

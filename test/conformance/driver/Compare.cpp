@@ -117,7 +117,7 @@ Expectation::Expectation(const Json &one) {
     return;
 
   if (isClean) {
-    // Names of outputs and of variables stand side by side.
+    // Expected outputs and variables are in one object.
     if (!one.contains("clean_expected"))
       return;
     Json wanted = {{"outputs", Json::object()}, {"variables", Json::object()}};

@@ -17,14 +17,14 @@ namespace lockstep::conformance::driver {
 std::optional<std::string> difference(const Json &expected, const Json &found,
                                       std::optional<double> tolerance);
 
-/// What a case wants of one way of executing it.
+/// Compares one configuration with the expectation of a case.
 class Expectation {
 public:
   explicit Expectation(const Json &one);
 
-  /// A reason, or nothing if the diagnosis is what is wanted.
+  /// A reason, or none if the diagnosis is the expected one.
   std::optional<std::string> judgeDiagnosis(const std::string &text) const;
-  /// The same for what each worker has observed.
+  /// The same for the observations of each worker.
   std::optional<std::string>
   judgeObservations(const std::vector<Json> &workers) const;
 

@@ -74,7 +74,7 @@ private:
     return cluster.run(id);
   }
 
-  /// Appends what a replica gets of one batch.
+  /// Appends a replica's part of one batch.
   runtime::Status makeBatch(const Arguments &arguments, unsigned replica) {
     auto batch = runtime::AlignedBytes::allocate(info().inputSize);
     if (!batch)

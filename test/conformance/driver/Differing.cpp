@@ -1,10 +1,10 @@
 //===- Differing.cpp - Values of other kinds or types on some replicas ----===//
 //
 // Python executes a replica's function once for each replica, so that a branch
-// on the replica's number can leave a matrix on one and a vector, a number or
-// nothing on another. Here the function is traced once for all: what differs is
-// a leaf with a part for each replica. All replicas compute all parts, and each
-// reads its own.
+// on the replica's number can yield a matrix on one and a vector, a number or
+// nothing on another. Here the function is traced once for all: a differing
+// value is a leaf with a part for each replica. All replicas compute all parts,
+// and each reads its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -160,7 +160,7 @@ void FrontEnd::requireOneRank(const Leaf &leaf) const {
   });
 }
 
-/// A result of what one side alone has: the other gives as many zeros.
+/// A result that only one side has: the other yields zeros.
 Leaf FrontEnd::giveFrom(Branches &branches, bool fromThen, const Leaf &leaf) {
   if (!leaf.isTensor())
     return leaf;

@@ -41,8 +41,8 @@ Leaf FrontEnd::materialize(const Leaf &leaf) {
   return result;
 }
 
-/// Of values whose sizes differ along one dimension: a slice of all of them,
-/// one after the other.
+/// For values whose sizes differ along one dimension: consecutive slices of all
+/// of them.
 Value FrontEnd::raggedComponent(Value all, int64_t component) {
   auto type =
       mlir::cast<RankedTensorType>(replica::getComponent(all.getType()));

@@ -1,4 +1,4 @@
-//===- Object.cpp - What a name of the case language stands for -----------===//
+//===- Object.cpp - values of the case language ---------------------------===//
 
 #include "test/conformance/driver/Object.h"
 

@@ -1,9 +1,9 @@
-//===- Object.h - What a name of the case language stands for ---*- C++ -*-===//
+//===- Object.h - values of the case language -------------------*- C++ -*-===//
 //
 // As in Python: a nest of lists, tuples and dictionaries whose leaves are
 // numbers of the host, tensors, variables or nothing. Objects have an identity,
-// since what `run` gives back depends on it: one object on all replicas comes
-// back as itself, different ones as a per-replica value, even if they are
+// since the result of `run` depends on it: one object on all replicas is
+// returned unchanged, different ones as a per-replica value, even if they are
 // equal.
 //
 //===----------------------------------------------------------------------===//
@@ -63,8 +63,8 @@ struct Leaf {
   /// An index into the program's variables.
   size_t variable = 0;
 
-  /// Differing: of each replica, what it has. A tensor is that on this replica
-  /// alone; what it is on others nobody reads.
+  /// Differing: the value of each replica. A tensor is valid on this replica
+  /// only and not read on others.
   std::vector<Leaf> ofReplica;
 
   /// Mismatch: the message.
@@ -98,9 +98,9 @@ Leaf makeHost(std::vector<Json> values);
 
 /// The same object, or numbers of the host that are equal.
 bool areSame(const Leaf &a, const Leaf &b);
-/// What a replica has of a leaf in which replicas may differ.
+/// A replica's part of a leaf that may differ between replicas.
 Leaf partOf(const Leaf &leaf, size_t replica);
-/// The leaf itself, or what each replica has of one in which they differ.
+/// The leaf itself, or each replica's part of a differing one.
 void forEachPart(const Leaf &leaf,
                  const std::function<void(const Leaf &)> &visit);
 Leaf mapParts(const Leaf &leaf, const std::function<Leaf(const Leaf &)> &map);

@@ -1,4 +1,4 @@
-//===- Observe.cpp - What a worker sees of a run --------------------------===//
+//===- Observe.cpp - a worker's view of a run -----------------------------===//
 
 #include "test/conformance/driver/Ways.h"
 

@@ -1,4 +1,4 @@
-//===- OneWay.h - One of the ways in which a program is executed ----------===//
+//===- OneWay.h - one configuration ---------------------------------------===//
 
 #ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_ONEWAY_H
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_ONEWAY_H
@@ -36,12 +36,12 @@ private:
 
 using Arguments = std::vector<ArgumentBinding>;
 using ArtifactPtr = std::shared_ptr<const runtime::Artifact>;
-/// The results of all runs, or what was wrong with one.
+/// The results of all runs, or an error.
 using Outcome = std::variant<std::vector<RunResult>, Diagnosis>;
 
-/// What replicas cannot do together is refused whether or not it happens in a
-/// run, so a program is verified before it is interpreted; as the user wrote
-/// it, not as the verification leaves it.
+/// Uniformity errors are rejected whether or not they occur in a run, so a
+/// program is verified before it is interpreted; the source program is
+/// interpreted, not the verified one.
 llvm::LogicalResult verifyProgram(const Program &program);
 
 Outcome interpretProgram(const Program &program, int64_t replicas,
@@ -54,7 +54,7 @@ std::variant<ArtifactPtr, Diagnosis> compileProgram(const Program &program,
 Outcome runTogether(const Program &program, const ArtifactPtr &artifact,
                     unsigned threads, llvm::ArrayRef<Arguments> runs);
 
-/// Each run is scheduled on some worker; what the variables are is known when
+/// Each run is scheduled on any worker; the values of variables are known when
 /// all have ended.
 Outcome runOnWorkers(const Program &program, const ArtifactPtr &artifact,
                      unsigned workers, llvm::ArrayRef<Arguments> runs);

@@ -1,9 +1,9 @@
 //===- ProceduralPrograms.h - Programs of procedural cases ------*- C++ -*-===//
 //
 // A procedural case names an operation and its parameters. Those that need the
-// compiler have a handler here, which makes a program of any case of its kind
-// and executes it in all ways; `test/conformance/ProceduralCases.h` has those
-// that need none.
+// compiler have a handler here, which constructs a program for any case of its
+// kind and executes it in all configurations;
+// `test/conformance/ProceduralCases.h` has those that need none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +15,8 @@
 
 namespace lockstep::conformance::driver {
 
-/// What a case comes to in one way: what stands behind "ok" in the case, with
-/// several workers a list with that of each; or an error.
+/// The result of a case in one configuration: the value of "ok" in the case,
+/// with several workers a list of their values; or an error.
 struct WayResult {
   std::string way;
   runtime::Expected<Json> result;
@@ -27,7 +27,7 @@ using ProgramHandler = std::vector<WayResult> (*)(const Json &one);
 /// The handler of a case's kind, or null.
 ProgramHandler findProgramHandler(const Json &one);
 
-/// What the case makes of the runs of its program.
+/// The result of the case from the runs of its program.
 using Describe = std::function<Json(const Case &one, const Program &program,
                                     const std::vector<RunResult> &runs)>;
 
@@ -42,7 +42,7 @@ std::vector<WayResult> executeScheduled(const Json &withProgram,
                                         const Describe &describe,
                                         const std::vector<Json> &inputs,
                                         const std::vector<unsigned> &workers);
-/// The outcome of each way, described.
+/// The outcome of each configuration, as text.
 std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes,
                                         const Case &one, const Program &program,
                                         const Describe &describe);

@@ -112,8 +112,8 @@ Leaf FrontEnd::reduceLeaf(replica::Reduction reduction, const Leaf &leaf,
   Leaf value = distributedOf(leaf);
   // A variable is mirrored over all workers, and no value of each.
   if (isPerWorker(value) && !leaf.isVariable() && !isReplicaContext()) {
-    // Along an axis it is each replica's value; without one, nobody can say how
-    // often it counts.
+    // Along an axis it is each replica's value; without one, it is ambiguous
+    // how often it counts.
     if (!axis && one.strategy.localReplicas() > 1 &&
         reduction == replica::Reduction::Sum)
       unsupported(
@@ -211,7 +211,7 @@ FrontEnd::Destination FrontEnd::destinationOf(const Json &json) {
 
 std::pair<Type, Spread>
 FrontEnd::atDestination(Type type, const Destination &destination) {
-  // The function of an update goes on with the copy on its device.
+  // The function of an update continues with the copy on its device.
   if (destination.isOneDevice || !hasSeveralReplicas() || isInUpdate())
     return {type, Spread::Plain};
   if (destination.variable)

@@ -1,4 +1,4 @@
-//===- RunCase.cpp - One case in all ways ---------------------------------===//
+//===- RunCase.cpp - one case in all configurations -----------------------===//
 
 #include "test/conformance/driver/RunCase.h"
 

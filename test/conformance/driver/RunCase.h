@@ -1,4 +1,4 @@
-//===- RunCase.h - One case in all ways -------------------------*- C++ -*-===//
+//===- RunCase.h - one case in all configurations ---------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_RUNCASE_H
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_RUNCASE_H
@@ -7,10 +7,9 @@
 
 namespace lockstep::conformance::driver {
 
-/// The verdict on a case and what it rests on:
-/// `{"name", "category", "passed", "reasons": [..], "ways": {"interpreter":
-/// {"observed": ..} or {"diagnostic": ".."}}}`. With `withIr`, the module of a
-/// case with a program is under "ir".
+/// The verdict on a case and its details: `{"name", "category", "passed",
+/// "reasons": [..], "ways": {"interpreter": {"observed": ..} or {"diagnostic":
+/// ".."}}}`. With `withIr`, the module of a case with a program is under "ir".
 Json runCase(const Json &one, bool withIr);
 
 /// The verdict on a case for which there is a reason to fail.

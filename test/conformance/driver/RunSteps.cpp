@@ -13,8 +13,8 @@ namespace lockstep::conformance::driver {
 namespace {
 
 /// The step of these cases: `l = reduce_sum(x); v(SUM).assign_add(l)`, whose
-/// `l` is an output with every reduction there is. A string that each replica
-/// sets, "hello", is one of all replicas, since they are equal.
+/// `l` is an output with each of the reductions. A string that each replica
+/// sets, "hello", is one value for all replicas, since it is equal.
 constexpr const char *kModule = R"(
 replica.strategy @strategy {{kind = #replica.kind<{kind}>, replicas = {replicas} : i64}}
 replica.variable @v : tensor<f32> {{aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<f32>}}
@@ -43,8 +43,7 @@ constexpr const char *kOutputs[] = {"rep_mean", "rep_sum", "cross_mean",
 /// The floats 0, 1, 2, ... in batches, cut up for the replicas.
 struct Data {
   std::vector<std::vector<ArgumentBinding>> batches;
-  /// Rows that replicas have at most, and whether that is what all of them
-  /// have.
+  /// The maximum rows of replicas, and whether all have as many.
   uint64_t mostRows = 0;
   bool isEven = true;
 };
@@ -56,8 +55,8 @@ Tensor countedFrom(uint64_t first, uint64_t count) {
   return readTensor({{"dtype", "f32"}, {"shape", {count}}, {"data", data}});
 }
 
-/// Without a data set, any with as many batches as the note says: "dataset has
-/// 6 steps".
+/// Without a data set, any one with the number of batches in the note: "dataset
+/// has 6 steps".
 Data dataOf(const Json &json, unsigned replicas) {
   runtime::DistributionOptions options;
   options.replicasPerWorker = replicas;

@@ -1,15 +1,15 @@
 //===- Schedule.cpp - Steps that a coordinator schedules ------------------===//
 //
-// The steps of such a case are told in a line, of which one part is a statement
-// after the other and the last one what is fetched:
+// The steps of such a case are a line of consecutive statements; the last part
+// is the fetched values:
 //
 //   k=1..4: n+=k; all_reduce(SUM,2k); all_gather([k]); w+=k*ones;
 //   returns (reduce SUM, reduce MEAN axis0, gather)
 //
 // A step is one scheduled function, for one value of k each. Its amounts are
 // products of a number, k and `ones`, which have the shape of the variable.
-// What is returned are reductions over replicas of what was reduced before,
-// those with an axis and gathers of what was gathered.
+// Results are reductions over replicas of reduced values, with an axis or
+// gathers of gathered values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +73,8 @@ private:
   int64_t first = 0, last = 0;
   std::vector<std::string> variables;
   Statements body{"s"}, outside{"f"};
-  /// What the replica has reduced and gathered last, and what is fetched.
+  /// The values last reduced and gathered by the replica, and the fetched
+  /// values.
   std::string reduced, gathered;
   std::vector<std::string> fetched;
 };
@@ -186,7 +187,7 @@ void ScheduledCase::parseReturn(const std::string &text) {
         "'");
 }
 
-/// Cases tell what variables are in the end: before the first step they are 0,
+/// Cases have the final values of variables: before the first step they are 0,
 /// or 0, 1, 2, ...
 Json ScheduledCase::initialOf(const std::string &variable) const {
   if (isScalar(variable))

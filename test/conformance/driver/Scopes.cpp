@@ -76,7 +76,7 @@ Object FrontEnd::variableStatement(const Json &statement) {
   std::string name =
       statement.value("name", out.is_string() ? out.get<std::string>()
                                               : std::string("variable"));
-  // Replicas that create a variable one after the other share it, by its name.
+  // Replicas that create a variable in sequence share it by name.
   for (size_t i = 0; i < variables.size(); ++i)
     if (variables[i].spec.name == name)
       return variableLeaf(i);

@@ -1,4 +1,4 @@
-//===- StrategyAttributes.cpp - What a strategy says of itself ------------===//
+//===- StrategyAttributes.cpp - attributes of a strategy ------------------===//
 
 #include "test/conformance/driver/StrategyAttributes.h"
 

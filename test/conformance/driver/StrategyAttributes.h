@@ -1,8 +1,7 @@
-//===- StrategyAttributes.h - What a strategy says of itself ----*- C++ -*-===//
+//===- StrategyAttributes.h - attributes of a strategy ----------*- C++ -*-===//
 //
-// What a process answers when it is asked about its strategy (reference,
-// section 1.3). All of it follows from the strategy's properties and from which
-// process it is.
+// The attributes of a process's strategy (reference, section 1.3). They depend
+// only on the strategy's properties and the process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,16 +34,16 @@ struct StrategyAttributes {
   /// Devices of a replica are a list for each part of a group that it could
   /// have.
   bool groupsDevices = false;
-  /// Processes build programs of their own. The default strategy does not say,
-  /// nor whether it initializes.
+  /// Processes build separate programs. The default strategy does not define
+  /// this, nor whether it initializes.
   std::optional<bool> isBetweenGraph, shouldInit;
   bool requiresStaticShapes = false;
   bool shouldCheckpoint = true, shouldSaveSummary = true;
   int64_t replicas = 1, localReplicas = 1;
   /// Nothing: one process by itself. Addresses are the transport's.
   std::optional<ClusterTask> task;
-  /// What TensorFlow 2.21 answers: the workers of servers have a task, but what
-  /// they are asked has no resolver (section 1.3).
+  /// As in TensorFlow 2.21: the workers of servers have a task, but no resolver
+  /// (section 1.3).
   bool hasClusterResolver = false;
   /// The Python class of its variables.
   std::string variableType;
@@ -54,8 +53,8 @@ struct StrategyAttributes {
   static StrategyAttributes of(Kind kind, int64_t replicas, int64_t workers,
                                int64_t worker, int64_t servers = 0);
 
-  /// What `ReplicaContext.devices` has for replica `replica` of this process.
-  /// The default strategy's replica is wherever it is called.
+  /// `ReplicaContext.devices` of replica `replica` of this process. The default
+  /// strategy's replica is on the device of its caller.
   std::string getReplicaDevice(int64_t replica) const;
   /// Whether what belongs to `variables` lives with one of them, and then with
   /// which.

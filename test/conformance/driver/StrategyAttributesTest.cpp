@@ -1,4 +1,4 @@
-//===- StrategyAttributesTest.cpp - What a strategy says of itself --------===//
+//===- StrategyAttributesTest.cpp - attributes of a strategy --------------===//
 //
 // The rows that recorded cases ask for are compared by the conformance driver;
 // these are the others.

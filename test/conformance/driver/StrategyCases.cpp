@@ -1,4 +1,4 @@
-//===- StrategyCases.cpp - What strategies say, and initial values --------===//
+//===- StrategyCases.cpp - attributes and initial values ------------------===//
 
 #include "test/conformance/driver/ProceduralPrograms.h"
 #include "test/conformance/driver/StrategyAttributes.h"
@@ -67,8 +67,8 @@ Json selected(const Json &rows, const Json &wanted) {
 
 std::vector<WayResult> strategyAttributes(const Json &one) {
   const Json &wanted = one.at("expected").at("ok");
-  // Cases of parameter servers give the cluster, and its strategy has no other
-  // name.
+  // Cases of parameter servers have the cluster instead of the name of a
+  // strategy.
   Strategy strategy{.kind = replica::Kind::ParameterServer,
                     .replicas = 1,
                     .workers = one.value("workers", int64_t{1})};
@@ -76,8 +76,8 @@ std::vector<WayResult> strategyAttributes(const Json &one) {
     strategy = readStrategy(one.at("strategy"));
   StrategyAttributes attributes = StrategyAttributes::of(
       strategy.kind, strategy.replicas, strategy.workers, /*worker=*/0);
-  // The case names the variable that is wanted, not those that there were: some
-  // that come after it.
+  // The case names the expected variable, not all variables: add some that come
+  // after it.
   std::vector<std::string> variables = {"zz"};
   if (Json found = wanted.value("non_slot_devices", Json());
       found.is_object()) {

@@ -33,8 +33,7 @@ Tensor makeVector(const std::vector<int64_t> &elements);
 /// Of a type with a static shape.
 Tensor zerosOf(mlir::RankedTensorType type);
 
-/// By the name that case files use; refuses types that the compiler does not
-/// have.
+/// By the name in case files; rejects types that the compiler does not support.
 artifact::ElementType elementByName(const std::string &name);
 mlir::Type toType(mlir::MLIRContext *context, artifact::ElementType element);
 mlir::RankedTensorType toType(mlir::MLIRContext *context, const Tensor &tensor);

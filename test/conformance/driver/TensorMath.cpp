@@ -278,7 +278,7 @@ Value TensorMath::cast(Value a, Type to) {
           return arith::ExtFOp::create(build, loc, to, in[0]);
         if (toWidth < fromWidth)
           return arith::TruncFOp::create(build, loc, to, in[0]);
-        // Between the two halves there is no direct way.
+        // There is no direct conversion between the two halves.
         return arith::TruncFOp::create(
             build, loc, to,
             arith::ExtFOp::create(build, loc, build.getF32Type(), in[0]));

@@ -1,7 +1,7 @@
 //===- TensorMath.h - The math of the case language -------------*- C++ -*-===//
 //
-// Emits the operations that the importer makes of a user's math, with NumPy's
-// rules for broadcasting and sizes that may be known at run time only.
+// Emits the operations that the importer generates for a user's math, with
+// NumPy's rules for broadcasting and dynamic sizes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,13 +18,13 @@ namespace lockstep::conformance::driver {
 enum class Binary { Add, Sub, Mul, Div, Min, Max, Less, Equal };
 enum class Unary { Neg, Tanh };
 
-/// The type of a tensor; refuses one whose rank differs between replicas.
+/// The type of a tensor; rejects one whose rank differs between replicas.
 mlir::RankedTensorType rankedTypeOf(mlir::Value value);
 std::string printed(mlir::Type type);
-/// Refuses booleans.
+/// Rejects booleans.
 void requireNumbers(mlir::Type element);
 
-/// All values are tensors with a rank. What does not fit is refused with a
+/// All values are tensors with a rank. Other values are rejected with a
 /// CaseError.
 class TensorMath {
 public:

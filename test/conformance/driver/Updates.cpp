@@ -23,7 +23,7 @@ Object FrontEnd::groupUpdates(const Json &statement, const Object &results) {
                    [&](const Leaf &leaf) { return localResults(leaf); });
 }
 
-/// Where there is one copy of a variable, it is updated by what replica 0 has.
+/// If a variable has one copy, it is updated by the value of replica 0.
 std::vector<Object> FrontEnd::updateArguments(std::vector<Object> arguments) {
   if (!one.strategy.properties().hasOwners())
     return arguments;

@@ -64,7 +64,7 @@ Leaf FrontEnd::addVariable(VariableSpec spec, bool inScope) {
   return variableLeaf(variables.size() - 1);
 }
 
-/// What the strategy has against a variable is said before anything about its
+/// Errors of the strategy about a variable are reported before errors about its
 /// uses.
 void FrontEnd::checkDeclarations() {
   OwningOpRef<ModuleOp> declarations = module->clone();
@@ -244,7 +244,7 @@ Object FrontEnd::assignStatement(const Json &statement) {
   if (target.component && (hasSeveralReplicas() || hasOwnCopies(variable)))
     return writeComponent(statement, target, given);
   target.component.reset();
-  // Where there is one copy, it is what replica 0 has that is written.
+  // If there is one copy, the value of replica 0 is written.
   if (!isReplicaContext() && !frame->updated)
     given = updateArguments({given}).front().leaf;
   Type element = variable.type.getElementType();
@@ -262,8 +262,8 @@ Object FrontEnd::assignStatement(const Json &statement) {
              variables[given.variable].spec.name);
     if (isReplicaContext() && !variable.inScope && hasSeveralReplicas())
       unsupported("assignment in replica context to a variable of no strategy");
-    // To copies of their own goes one value; what other copies have is combined
-    // first.
+    // If each replica assigns its own copy, the operand is one value, else a
+    // distributed one.
     bool isOne = isReplicaContext() || given.isSlices() ||
                  (given.isVariable() && hasOwnCopies(variable));
     Leaf value =

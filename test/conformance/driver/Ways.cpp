@@ -1,4 +1,4 @@
-//===- Ways.cpp - The ways in which a program is executed -----------------===//
+//===- Ways.cpp - configurations of executions ----------------------------===//
 
 #include "test/conformance/driver/Ways.h"
 

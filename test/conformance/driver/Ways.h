@@ -1,4 +1,4 @@
-//===- Ways.h - The ways in which a program is executed ---------*- C++ -*-===//
+//===- Ways.h - configurations of executions --------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_WAYS_H
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_WAYS_H
@@ -11,7 +11,7 @@
 
 namespace lockstep::conformance::driver {
 
-/// What a run leaves behind.
+/// The results of a run.
 struct RunResult {
   /// Of each result of the program, one value, or one for each replica.
   std::vector<std::vector<Tensor>> results;
@@ -28,16 +28,16 @@ struct Diagnosis {
 
 struct WayOutcome {
   std::string way;
-  /// What each run leaves behind, or why there was an error.
+  /// The results of each run, or an error.
   std::variant<std::vector<RunResult>, Diagnosis> outcome;
 };
 
-/// With all dialects. Errors say where they are, not in which operation.
+/// With all dialects. Errors have locations, without the printed operation.
 std::unique_ptr<mlir::MLIRContext> createContext();
 
 /// Verifies the program and executes it: by the reference interpreter, and
 /// compiled without and with optimizations, with one and with two workers each.
-/// A program that does not verify is diagnosed in every way.
+/// A program that does not verify has an error in every configuration.
 std::vector<WayOutcome> executeInAllWays(const Program &program,
                                          int64_t replicas);
 /// The same, once for each of `runs`, which are the program's arguments each
@@ -47,9 +47,8 @@ executeInAllWays(const Program &program, int64_t replicas,
                  const std::vector<std::vector<ArgumentBinding>> &runs);
 
 /// Compiled without and with optimizations, each of `runs` scheduled on some
-/// worker of a coordinator; for each number of workers. Of a program that
-/// `executeInAllWays` accepts. What the variables are after a run is what they
-/// are in the end.
+/// worker of a coordinator; for each number of workers. For a program that
+/// `executeInAllWays` accepts. All runs have the final values of variables.
 std::vector<WayOutcome>
 executeOnWorkers(const Program &program, const std::vector<unsigned> &workers,
                  const std::vector<std::vector<ArgumentBinding>> &runs);
@@ -57,9 +56,8 @@ executeOnWorkers(const Program &program, const std::vector<unsigned> &workers,
 /// Their names.
 std::vector<std::string> wayNames();
 
-/// What the names that are observed, and the variables, look like to a worker:
-/// `{"outputs": {"r": {"per_replica": [...]}}, "variables": {"v":
-/// {"components": [...]}}}`.
+/// The observed names and variables of a worker: `{"outputs": {"r":
+/// {"per_replica": [...]}}, "variables": {"v": {"components": [...]}}}`.
 Json observe(const Case &one, const Program &program, const RunResult &result,
              int64_t worker);
 

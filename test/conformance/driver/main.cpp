@@ -43,7 +43,7 @@ std::vector<Json> selectCases(const Options &options) {
   std::vector<Json> cases = readCases(options.cases);
   std::regex filter(options.filter);
   std::erase_if(cases, [&](const Json &one) {
-    // What cannot be read may be anything.
+    // A case that cannot be read has no fields to filter by.
     if (one.contains(kMalformed))
       return false;
     return (options.programsOnly && !one.contains("program")) ||

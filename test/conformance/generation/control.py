@@ -49,8 +49,8 @@ def conditional(draw: Draw) -> dict:
 
 
 def varying_condition(draw: Draw) -> dict:
-    """Each replica takes its own branch or as many steps as it likes, and none
-    meets another inside.
+    """Each replica takes its own branch or number of steps, without a
+    rendezvous inside.
     """
     spec = draw.several()
     dtype, shape = draw.pick(("f32", "f64", "i32")), draw.shape()
@@ -142,8 +142,8 @@ def nested_function(draw: Draw) -> dict:
 
 
 def same_on_every_branch(draw: Draw) -> dict:
-    """Replicas that run different code by their number, and meet in the same
-    collectives all the same.
+    """Replicas that run different code by their number, but rendezvous in the
+    same collectives.
     """
     spec = draw.several()
     dtype, shape = draw.pick(("f32", "f64", "i32")), draw.shape()

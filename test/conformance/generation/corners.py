@@ -58,8 +58,7 @@ def host_numbers(draw: Draw) -> dict:
 
 
 def empty_nests(draw: Draw) -> dict:
-    """Lists, tuples and dicts with nothing in them, and None, wherever a nest
-    may stand.
+    """Empty lists, tuples and dicts, and None, wherever a nest is allowed.
     """
     spec, dtype = draw.strategy(), draw.dtype()
     inputs = {
@@ -121,8 +120,7 @@ def empty_nests(draw: Draw) -> dict:
 
 
 def casts(draw: Draw) -> dict:
-    """Two casts, one after the other: the second begins with what the first has
-    rounded.
+    """Two consecutive casts: the operand of the second is rounded by the first.
     """
     spec = draw.strategy()
     first, second = (
@@ -205,8 +203,8 @@ def dense_slices(draw: Draw) -> dict:
 
 
 def made_by_replicas(draw: Draw) -> dict:
-    """A variable that replicas make together begins with what replica 0 has;
-    then each writes it.
+    """A variable that replicas create together has the initial value of replica
+    0; then each writes it.
     """
     spec, dtype, shape = draw.strategy(), draw.float_dtype(), draw.shape()
     inputs = {
@@ -230,8 +228,7 @@ def made_by_replicas(draw: Draw) -> dict:
 
 
 def update_of_another(draw: Draw) -> dict:
-    """An update whose function writes and reads a variable that it was not
-    called for.
+    """An update whose function writes and reads another variable.
     """
     spec, dtype, shape = draw.strategy(), draw.float_dtype(), draw.shape()
     inputs = {"k": {"shared": draw.tensor(dtype, shape)}}

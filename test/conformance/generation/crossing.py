@@ -147,8 +147,8 @@ def destinations(draw: Draw) -> dict:
 
 
 def merge(draw: Draw) -> dict:
-    """A step that leaves replica context once or twice, with what can be done
-    there.
+    """A step that leaves replica context once or twice, with the operations
+    allowed there.
     """
     spec = draw.strategy()
     dtype, shape = draw.pick(("f32", "f64", "i32", "i64")), draw.shape()

@@ -125,7 +125,7 @@ def inputs_of_each(draw: Draw) -> dict:
 
 
 def ragged_branch(draw: Draw) -> dict:
-    """The sides of a branch give tensors of different sizes; what comes out is
+    """The sides of a branch yield tensors of different sizes; the results are
     gathered, summed, or returned.
     """
     spec, dtype = draw.strategy(), draw.pick(("f32", "i32"))
@@ -178,8 +178,8 @@ def ragged_branch(draw: Draw) -> dict:
 
 
 def loop_gradient(draw: Draw) -> dict:
-    """A gradient through a loop whose turns are counted by a tensor, one for
-    all if replicas meet inside.
+    """A gradient through a loop whose trip count is a tensor, equal on all
+    replicas if they rendezvous inside.
     """
     spec = draw.strategy()
     replicas = spec["replicas"]
@@ -243,8 +243,8 @@ def loop_gradient(draw: Draw) -> dict:
 
 
 def some_gradients(draw: Draw) -> dict:
-    """What is differentiated depends on a value on some replicas only: the
-    others have no gradient of it.
+    """The differentiated value depends on another value on some replicas only:
+    the others have no gradient of it.
     """
     spec = draw.several()
     inputs = {

@@ -1,5 +1,5 @@
-"""Random choices. One generator a case, so that a case does not depend on those
-before it.
+"""Random choices. One generator for each case, so that a case does not depend
+on earlier ones.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ class Draw:
     def sparse(
         self, replicas: int, dtype: str, shape: Sequence[int], most: int
     ) -> dict:
-        """Slices of up to `most` rows of a tensor of that shape, where one row
-        may stand several times.
+        """Slices of up to `most` rows of a tensor of that shape; a row may
+        occur several times.
         """
 
         def part() -> dict:

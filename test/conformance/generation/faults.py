@@ -13,8 +13,8 @@ from .draw import Draw
 
 @dataclass
 class Given:
-    """What a wrong program finds: x with rows, z and k scalars, and variables
-    of all kinds; it may change them.
+    """The environment of a wrong program: x with rows, z and k scalars, and
+    variables of all kinds; it may change them.
     """
 
     replicas: int

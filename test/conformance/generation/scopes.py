@@ -1,5 +1,4 @@
-"""Scopes, variables that programs make, and what a program can ask about where
-it stands.
+"""Scopes, variables created by programs, and queries of the context.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ def _aggregation(draw: Draw, dtype: str, allow_none: bool) -> str:
 def _value(
     draw: Draw, body: list[dict], dtype: str, shape: list[int], literal: bool
 ) -> object:
-    """What a replica writes: its own data, what it makes of its number, or a
-    literal.
+    """The values that a replica writes: its own data, a function of its number,
+    or a literal.
     """
     kind = draw.pick(
         ("data", "number", "literal"), (5, 2, 2 if literal and not shape else 0)
@@ -88,8 +88,8 @@ def mirrored(draw: Draw) -> dict:
 
 
 def across(draw: Draw) -> dict:
-    """Cross-replica writes of one value, of another variable, of what a
-    reduction gives.
+    """Cross-replica writes of one value, of another variable, of the result of
+    a reduction.
     """
     spec = draw.strategy()
     dtype, shape = draw.dtype(), draw.shape()
@@ -155,8 +155,8 @@ def on_read(draw: Draw) -> dict:
         and aggregation == "SUM"
         and spec["replicas"] > 1
     ):
-        # Its one copy sums what replicas write, and a sum of one literal is
-        # refused.
+        # Its one copy sums the writes of replicas, and a sum of one literal is
+        # rejected.
         for s in body:
             if isinstance(s.get("value"), dict):
                 s["value"] = "x"

@@ -92,8 +92,7 @@ def other_dtype(draw: Draw, case: dict) -> None:
 
 
 def other_sizes(draw: Draw, case: dict) -> None:
-    """Every size above 1 is replaced by a larger one, the same wherever it
-    stands.
+    """Every size above 1 is replaced by a larger one, consistently.
     """
     larger = {size: size + draw.number(0, 3) for size in range(2, 40)}
 
@@ -211,8 +210,8 @@ def outcome_class(result) -> str:
 
 
 def variant(draw: Draw, template: dict) -> dict | None:
-    """One to three changes, the values always last; None if what comes out is
-    no variant.
+    """One to three changes, the values always last; None if the result is no
+    variant.
     """
     case = {key: deepcopy(template[key]) for key in DATA if key in template}
     changes = [draw.pick(CHANGES[1:]) for _ in range(draw.number(0, 2))]

@@ -1,4 +1,4 @@
-"""What the case language `tfdist-neutral-1` means, in plain NumPy.
+"""The semantics of the case language `tfdist-neutral-1`, in plain NumPy.
 
 `evaluate(case)` runs the `program` of one case and returns its result in the
 format of the cases.
@@ -15,7 +15,7 @@ or the interpreter, and imports nothing of them.
     strategies    what the strategies differ in
     variables     copies, aggregation, scatters
     uniformity    which values replicas may disagree on, before anything is run
-    machine       one worker: contexts, statements, replicas that meet
+    machine       one worker: contexts, statements, rendezvous of replicas
     statements/   what each operation does
     record        results: writing, comparing
 """

@@ -1,5 +1,5 @@
-"""Where a statement stands: the context it runs in, the names it sees, and how
-handlers of statements are found.
+"""The environment of a statement: its context, the names in scope, and the
+handlers of statements.
 """
 
 from __future__ import annotations

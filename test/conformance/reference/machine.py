@@ -1,9 +1,9 @@
 """One worker that runs a program, and the workers of a case that run it
 together.
 
-Replicas are coroutines. They are advanced in turn, each to the point where it
-needs the others; when all stand at one point the step is taken and they go on.
-Workers meet in the same way, one level up.
+Replicas are coroutines. They are advanced in turn, each to its next rendezvous;
+when all have arrived the step is taken and they continue. Workers rendezvous in
+the same manner, one level up.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .values import (
 )
 from .variables import Component, Layout, Variable, create
 
-# Statements in which all replicas take part give the same to all, even where
-# replicas run different code.
+# Statements in which all replicas take part have the same result on all, even
+# if replicas run different code.
 TOGETHER = frozenset(
     {"all_reduce", "all_gather", "merge_call", "update", "variable"}
 )
-# What a statement's operands are called: two replicas meet at one statement
+# Names of a statement's operands: two replicas may rendezvous at one statement
 # although these differ.
 OPERANDS = frozenset({"value", "args", "a", "slices", "pairs", "init"})
 
@@ -81,7 +81,7 @@ def _parse_input(literal: dict, strategy: Strategy):
 
 
 def advance(coroutines: list[Generator], answers: list) -> tuple[list, list]:
-    """Runs each to its next meeting: `(results, meetings)`, of which one is
+    """Runs each to its next rendezvous: `(results, meetings)`, of which one is
     empty unless they disagree.
     """
     results, meetings = [], []
@@ -288,11 +288,11 @@ class Worker:
             tape.read(variable.key(index), tensor)
         return tensor
 
-    ## Meeting
+    # # Rendezvous
 
     def signature(self, s: dict, scope: Scope) -> tuple:
-        """What replicas must agree on: everything a statement says, but the
-        operands that are their own.
+        """The signature on which replicas must agree: the whole statement
+        except their own operands.
         """
         said = {k: v for k, v in s.items() if k not in OPERANDS}
         if isinstance(said.get("reduce_op"), str):

@@ -16,8 +16,7 @@ def is_nest(value) -> bool:
 
 
 def structure(value):
-    """The shape of a nest, comparable: what remains when the leaves are taken
-    out.
+    """The structure of a nest, comparable: the nest without its leaves.
     """
     if isinstance(value, dict):
         return ("dict", tuple((k, structure(value[k])) for k in sorted(value)))
@@ -107,8 +106,8 @@ def _regroup_leaf(leaf: tuple, wrap: Callable):
 
 
 def select(value, replica: int):
-    """What replica `replica` of this worker sees of a value; variables know by
-    themselves.
+    """The part of a value for replica `replica` of this worker; variables have
+    their own method.
     """
     return map_nest(
         lambda leaf: (

@@ -74,7 +74,7 @@ def write_variable(variable: Variable) -> dict:
     }
 
 
-## What a case expects
+# # Expectations of a case
 
 
 def expectation(case: dict, worker: int | None = None) -> dict:
@@ -115,8 +115,7 @@ def expectation(case: dict, worker: int | None = None) -> dict:
 def differences(
     expected: dict, found: dict, tolerance: float | None = None
 ) -> list[str]:
-    """Where `found` is not what was expected: one line each, none if all
-    agrees.
+    """The differences of `found` from the expectation: one line each.
     """
     if not expected:
         return (

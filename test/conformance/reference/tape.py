@@ -60,8 +60,8 @@ class Tape:
         """The derivatives of the sum of `of`; None for a tensor that it does
         not depend on.
 
-        A generator, because the derivative of a collective is a collective, in
-        which replicas meet.
+        A generator, because the derivative of a collective is a collective, a
+        rendezvous of replicas.
         """
         found: dict[int, Tensor] = {}
 

@@ -1,5 +1,5 @@
-"""What can be said of statements before they are run: do replicas meet in them,
-may their values differ?
+"""Static analysis of statements: do replicas rendezvous in them, may their
+values differ?
 
 Branches that are not taken count too: a program is right or wrong as a whole,
   not by what it happens to do.
@@ -52,8 +52,8 @@ def nested(statements) -> Iterator[dict]:
 
 
 def has_collective(statements, lookup: Lookup) -> bool:
-    """Whether replicas meet anywhere in the statements: writes that are
-    aggregated are meetings too.
+    """Whether replicas rendezvous anywhere in the statements; aggregated writes
+    count, too.
     """
     for s in nested(statements):
         if s["op"] in MEETING:
@@ -80,8 +80,8 @@ def value_varies(value, replicas: int) -> bool:
 
 
 def returns_varying(statements, returns, lookup: Lookup, replicas: int) -> bool:
-    """Whether what the statements return may differ between replicas.
-    Statements with bodies count as what they read.
+    """Whether the results of the statements may differ between replicas. A
+    statement with bodies depends on all values that it reads.
     """
     known: dict[str, bool] = {}
 

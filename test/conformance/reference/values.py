@@ -108,8 +108,8 @@ class Mirrored(Distributed):
 
 
 class Operation:
-    """What remains of updates whose functions return no tensors, and of a
-    variable's handle.
+    """The result of updates whose functions return no tensors, and a variable's
+    handle.
     """
 
 

@@ -55,8 +55,8 @@ std::string strategy(const std::string &attributes) {
          attributes + "}\n";
 }
 
-// Whole variables take the servers one after the other; what is beside another
-// variable takes none.
+// Whole variables are assigned to the servers in round-robin order; a colocated
+// one does not advance it.
 TEST(ServerLayout, PlacesWholeVariables) {
   EXPECT_EQ(layoutOf(strategy(", servers = 2 : i64") + kVariables),
             "s: rows 0-0 on 0\n"
@@ -65,8 +65,8 @@ TEST(ServerLayout, PlacesWholeVariables) {
             "b: rows 0-2 on 0\n");
 }
 
-// Each shard takes a server of its own; scalars and what is beside another
-// variable are never split, and no row is.
+// Each shard is assigned to the next server; scalars and colocated variables
+// are never split, nor are rows.
 TEST(ServerLayout, SplitsByFirstAxis) {
   EXPECT_EQ(layoutOf(strategy(", servers = 2 : i64, partitioner = "
                               "#replica.partitioner<fixed 5>") +

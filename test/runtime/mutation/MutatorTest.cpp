@@ -132,7 +132,7 @@ TEST_F(MutatorTest, everyFieldIsChanged) {
     EXPECT_TRUE(found.contains(place)) << place;
 }
 
-// A rejection depends on the changed field.
+// Mutants are rejected for their contents, never for their digest or structure.
 TEST_F(MutatorTest, noMutantIsRefusedForItsForm) {
   for (uint64_t seed = 0; seed < 2'000; ++seed) {
     Mutant mutant = mutator.mutate(seed);

@@ -1,5 +1,5 @@
-"""What each operation of the language does, by subject. Importing this declares
-them all.
+"""The semantics of each operation of the language, by subject. Importing this
+declares them all.
 """
 
 from . import control, cross, math, replica, updates, variables

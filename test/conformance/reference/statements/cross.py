@@ -1,5 +1,5 @@
-"""What a strategy offers in cross-replica context: running replicas, reducing,
-gathering, broadcasting.
+"""Operations of a strategy in cross-replica context: running replicas,
+reducing, gathering, broadcasting.
 """
 
 from __future__ import annotations
@@ -63,8 +63,7 @@ def reduce(worker, s, context, scope):
 
 
 def each_replica(worker, value, context):
-    """The value as the replicas of this worker see it: a shared one is
-    everybody's.
+    """The value for the replicas of this worker: a shared one is equal on all.
     """
     if is_nest(value):
         raise Rejected(
@@ -152,8 +151,8 @@ def reduce_leaf(
 
 
 def reduce_plain(worker, op: str, value, context: Context):
-    """One value that is nobody's in particular: its mean is itself, its sum
-    over replicas has no meaning.
+    """One value that belongs to no replica: its mean is itself, its sum over
+    replicas is undefined.
     """
     if (
         op == "SUM"

@@ -111,7 +111,7 @@ def reduce_nest(worker, op: str, nest, context: Context, signature: tuple):
 
 def summands(op: str, column: tuple) -> list:
     """One leaf from each replica as tensors. A sum of one host value is
-    refused: N times it, or once, nobody can tell.
+    rejected as ambiguous: N times it, or once.
     """
     first = column[0]
     if (

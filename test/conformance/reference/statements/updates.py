@@ -1,4 +1,4 @@
-"""Updates copy by copy, scopes, and what a strategy knows of a variable."""
+"""Updates of each copy, scopes, and a strategy's attributes of a variable."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def colocate(worker, s, context, scope):
     yield from worker.block(s.get("body") or [], context, scope)
 
 
-## What is known of a variable
+# # Attributes of a variable
 
 
 @statement("variable_created_in_scope")

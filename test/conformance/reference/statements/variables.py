@@ -291,8 +291,8 @@ def write_all(worker, op: str, variable: Variable, value, context: Context):
 
 
 def assign_on_read(worker, s, variable: Variable, value, context: Context):
-    """To the copies of an `on_read` variable, so that a read gives the value
-    back: of a sum, each its share.
+    """Assigns the copies of an `on_read` variable, so that a read returns the
+    value: of a sum, each its share.
     """
     op, total = s["op"], variable.aggregation == "SUM"
     if total and op != "assign":
