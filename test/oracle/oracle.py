@@ -1,7 +1,7 @@
 """Runs a model under plain JAX, with one host device as each replica.
 
-This is what Lockstep's results are compared with: the same `model.py`, data
-and order of the data, under `jax.shard_map`.
+The oracle for Lockstep's results: the same `model.py`, data and order of the
+data, under `jax.shard_map`.
 """
 
 import hashlib
@@ -12,10 +12,10 @@ import numpy as np
 
 
 def set_devices(replicas):
-    """Gives JAX host devices; to be called before it is imported.
+    """Configures JAX's host devices; must be called before it is imported.
 
-    Operations on f16 and bf16 round to their type, each by itself, as the
-    program says: fused ones would keep intermediate results unrounded.
+    Operations on f16 and bf16 each round to their type, as in the program:
+    fused ones would keep intermediate results unrounded.
     """
     os.environ["JAX_PLATFORMS"] = "cpu"
     flags = f"--xla_force_host_platform_device_count={replicas} --xla_allow_excess_precision=false"
@@ -32,7 +32,7 @@ def digest(data):
 
 
 def batches(data, rows_per_step, seed):
-    """Yields global batches for ever, epoch by epoch; remainders are dropped.
+    """Yields global batches forever, epoch by epoch; remainders are dropped.
 
     They are those that `lockstep-run` trains on: replica r's rows of a batch
     are [r * B, (r + 1) * B).
@@ -51,7 +51,7 @@ class Oracle:
     """The functions of a model, on `replicas` host devices.
 
     Attributes:
-      model: what `lockstep.model.load` returned.
+      model: the result of `lockstep.model.load`.
       replicas: the replica count.
     """
 

@@ -1,5 +1,5 @@
-"""The models of `test/end-to-end/models`: how they are trained, and what plain
-JAX computed for them.
+"""The models of `test/end-to-end/models`: their training, and the results of
+plain JAX.
 
 `record_models.py` records that; `test/end-to-end/test_models.py` trains the
 same steps with Lockstep.
@@ -68,12 +68,11 @@ def load(name):
 
 
 def recording_path(name):
-    """Returns the file that holds what JAX computed for a model."""
+    """Returns the file with JAX's results for a model."""
     return RECORDINGS / f"{name}.json"
 
 
 def recording(name):
-    """Returns what JAX computed for a model, as `record_models.py` describes
-    it.
+    """Returns JAX's results for a model, as described in `record_models.py`.
     """
     return json.loads(recording_path(name).read_text())

@@ -29,7 +29,7 @@ def replicas(request):
 def run(replicas):
     """Runs a function on every replica, without and with jit around it.
 
-    `run(f, x)` gives replica r the value `x[r]`, and returns each replica's
+    `run(f, x)` calls `f` on replica r with `x[r]`, and returns each replica's
     result stacked along a new first dimension.
     """
     mesh = Mesh(np.array(jax.devices()[:replicas]), ("replica",))

@@ -1,4 +1,4 @@
-"""What a model file that breaks the contract is told."""
+"""Errors of model files that break the contract."""
 
 import textwrap
 

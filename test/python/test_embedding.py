@@ -1,4 +1,4 @@
-"""Lookups under plain JAX, and what the capture makes of them."""
+"""Lookups under plain JAX, and their capture."""
 
 import re
 

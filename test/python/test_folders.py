@@ -1,4 +1,5 @@
-"""Folders use those below them: what docs/developing.md draws."""
+"""Folders use only those below them, as in the diagram of
+docs/developing.md."""
 
 import collections
 import pathlib

@@ -1,4 +1,4 @@
-"""The committed numbers are those of the examples as they are."""
+"""The committed numbers are those of the unmodified examples."""
 
 import json
 import pathlib

@@ -1,9 +1,9 @@
 //===- Suite.h - programs with their verdicts -------------------*- C++ -*-===//
 //
-// What the suites of the two verifiers share: the one of the compiler
-// (test/passes/Verify/suite), and the one of artifacts
-// (test/runtime/verification/suite.txt). Both hold wrong programs beside
-// correct ones, and both show for each rule what it is good for.
+// Shared by the suites of the two verifiers: the compiler's
+// (test/passes/Verify/suite), and that of artifacts
+// (test/runtime/verification/suite.txt). Both have wrong programs beside
+// correct ones, and both show for each rule that it is necessary.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace lockstep::test {
 
-/// One program. Those that derive from it say whether it is wrong (`isWrong`).
+/// One program. Derived classes define whether it is wrong (`isWrong`).
 struct SuiteCase {
   std::string name, text;
 };
@@ -53,8 +53,8 @@ std::string testNameOf(const testing::TestParamInfo<Case> &info) {
 template <typename Rule>
 class MutationTest : public testing::TestWithParam<Rule> {
 protected:
-  /// `passes` says whether a wrong program passes without the rule at hand, and
-  /// only then.
+  /// `passes` returns whether a wrong program passes only without the current
+  /// rule.
   template <typename Case, typename Passes>
   void expectToPassWithoutRule(const std::vector<Case> &suite, Passes passes) {
     for (const Case &program : suite)

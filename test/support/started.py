@@ -6,8 +6,8 @@ import threading
 
 
 class Started:
-    """A run that gets signals when it says certain things on the standard error
-    output; `said` is what it has said so far.
+    """A run that gets signals after certain messages on the standard error
+    output; `said` is its output so far.
     """
 
     def __init__(self, command, folder=None):
@@ -15,7 +15,7 @@ class Started:
             list(map(str, command)), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )  # fmt: skip
         self.said = ""
-        # What is waited for may never be said, and a test that fails does not
+        # The awaited message may never be printed, and a failing test does not
         # wait for the end.
         atexit.register(self.process.kill)
         self.timer = threading.Timer(300, self.process.kill)
@@ -33,8 +33,8 @@ class Started:
         self.process.send_signal(number)
 
     def insist(self, number, until):
-        """Signals again and again until the run says `until`: what comes too
-        soon after the first signal counts as the same request.
+        """Signals repeatedly until the run prints `until`: a signal too soon
+        after the first one counts as the same request.
         """
         said = threading.Event()
 
@@ -52,7 +52,7 @@ class Started:
 
     def end(self):
         """Waits for the end of the run; its exit status."""
-        # Not by `communicate`, which does not see what has been read ahead.
+        # Not by `communicate`, which does not see buffered output.
         self.said += self.process.stderr.read()
         self.process.wait()
         self.timer.cancel()

@@ -45,7 +45,7 @@ def host_targets():
 
 
 class CompileError(Exception):
-    """lockstep-opt refused the input; the text is what it printed."""
+    """lockstep-opt rejected the input; the text is its output."""
 
 
 def tensor(*shape, element="f32"):
@@ -62,7 +62,7 @@ def parse_tensor(text):
 
 
 def aligned(shape, dtype):
-    """Memory as the runtime gives it: aligned to 64 bytes."""
+    """Memory as the runtime allocates it: aligned to 64 bytes."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     raw = np.full(
         size + 64, 1 if dtype is np.bool_ else 0xA5, np.uint8

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace {
 
-/// What became of a module: an artifact, or the first error.
+/// The result of a module: an artifact, or the first error.
 struct Emitted {
   std::string bytes, error;
   std::shared_ptr<const runtime::Artifact> artifact;
@@ -179,7 +179,7 @@ TEST(Emit, commandsAreThoseOfTheProgramInItsOrder) {
   const artifact::Once &once = *p.commands()->Get(6)->body_as_Once();
   EXPECT_EQ(once.channel(), 2u);
   EXPECT_EQ(once.end(), 8u);
-  // What the host gives and reads.
+  // Inputs and outputs of the host.
   ASSERT_EQ(p.inputs()->size(), 1u);
   EXPECT_EQ(p.inputs()->Get(0)->name()->str(), "x");
   EXPECT_EQ(p.inputs()->Get(0)->offset(), 64u);

@@ -1,5 +1,5 @@
-"""Small JAX functions whose lowering holds what the import has to understand,
-with arguments.
+"""Small JAX functions whose lowering has the operations that the import must
+support, with arguments.
 """
 
 import jax

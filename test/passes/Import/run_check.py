@@ -1,4 +1,4 @@
-"""Runs what the import makes of StableHLO, and compares it with JAX.
+"""Runs imported StableHLO, and compares it with JAX.
 
 Each case is a small JAX function (run_cases.py). It is lowered and legalized as
 a capture is, imported by `lockstep-opt`, lowered to machine code by upstream's

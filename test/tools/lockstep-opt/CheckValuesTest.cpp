@@ -1,4 +1,4 @@
-//===- CheckValuesTest.cpp - Passes that change what is computed ----------===//
+//===- CheckValuesTest.cpp - passes that change values --------------------===//
 
 #include "tools/lockstep-opt/CheckValues.h"
 #include "passes/Pipelines.h"
@@ -80,7 +80,7 @@ protected:
   opt::CheckValues::Summary summary;
 };
 
-/// The pass that is wrong is named, and what it changes: not the one after it.
+/// The wrong pass is named, with the value that it changes: not the next pass.
 TEST_F(CheckValuesTest, NamesThePassAndTheValue) {
   std::string errors = run(kStep, [](PassManager &pm) {
     pm.addPass(std::make_unique<ChangeConstants>(0));
@@ -98,7 +98,7 @@ TEST_F(CheckValuesTest, NamesThePassAndTheValue) {
       << errors;
 }
 
-/// The whole compiler keeps what is computed, its native code included.
+/// The whole compiler preserves values, including its native code.
 TEST_F(CheckValuesTest, FindsNothingInTheCompiler) {
   CompileOptions options;
   options.replicas = 2;
@@ -130,7 +130,7 @@ device.kernel @k(%a: tensor<5xf32>) -> tensor<5xf32> {
     pm.addPass(createGenerateCodePass(options));
   };
   EXPECT_EQ(run(kernel, generate), "");
-  // Code generated from what the module does not hold any more.
+  // Code generated from an earlier module.
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kernel, &context);
   PassManager pm(&context);
   generate(pm);

@@ -2,7 +2,7 @@
 //
 // MakeArtifact REPLICAS FILE [hang|loop]: a linear regression with the programs
 // "step" and "evaluate", assembled by hand. With "hang", the step ends in a
-// kernel that does not return, with "loop", in a loop that goes on for ever.
+// kernel that does not return, with "loop", in an infinite loop.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,5 @@
-"""What tests of lockstep-run share: the artifacts that MakeArtifact.cpp
-assembles, data and initial values.
+"""Shared by tests of lockstep-run: the artifacts of MakeArtifact.cpp, data and
+initial values.
 """
 
 import subprocess

@@ -102,8 +102,7 @@ def test_trains_like_numpy(model, tmp_path):
 
 
 def test_losses_are_exact(model, tmp_path):
-    # What is written is the f32 value itself: nothing is lost between text and
-    # bits.
+    # The written text is exactly the f32 value.
     metrics = tmp_path / "metrics.jsonl"
     train(model, "--steps=20", f"--metrics={metrics}")
     for line in metrics.read_text().splitlines():

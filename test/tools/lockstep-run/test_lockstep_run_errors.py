@@ -196,8 +196,8 @@ def is_sanitized():
     return any(name in text for name in (b"__asan_init", b"__tsan_init"))
 
 
-# Where there is too little address space for a thread or a memory, the tool
-# says which; where there is enough, it trains.
+# With too little address space for a thread or a memory, the tool reports
+# which; with enough, it trains.
 @pytest.mark.skipif(
     is_sanitized(), reason="sanitizers take terabytes of address space"
 )

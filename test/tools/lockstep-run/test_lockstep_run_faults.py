@@ -1,4 +1,4 @@
-"""What becomes of runs that are stopped, hang or fail in the middle of a step."""
+"""Runs that are stopped, hang or fail in the middle of a step."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from started import Started
 
 
 def test_stops_on_a_signal(model, tmp_path):
-    # The step is finished, the state saved, and the status tells the signal.
+    # The step is finished, the state saved, and the status has the signal.
     metrics = tmp_path / "metrics.jsonl"
     process = subprocess.Popen(
         [RUN, "model.lockstep", "--init=init.safetensors", "--data=train.npz",
@@ -39,8 +39,8 @@ def test_stops_on_a_signal(model, tmp_path):
 
 
 def test_reports_a_paused_replica(model, tmp_path):
-    # The report names the replica. The others had written the variable `tally`
-    # already, so nothing is saved, and what can be resumed from is named.
+    # The report names the replica. The others have already written the variable
+    # `tally`, so nothing is saved, and the checkpoint for resuming is named.
     report = tmp_path / "report.json"
     train(model, "--steps=2", f"--save={tmp_path}")
     status, _, err = train(
@@ -72,7 +72,7 @@ def test_names_a_fault_that_never_acted(model):
 
 
 def test_saves_variables_that_are_intact(model, tmp_path):
-    # Here nobody has begun the step.
+    # Here no replica has begun the step.
     faults = [
         f"--inject=pause:replica={r},command=0,program=step" for r in range(3)
     ]
@@ -115,8 +115,8 @@ def is_initial(path):
 def test_saves_the_state_before_the_step_that_fails(
     model, tmp_path, options, artifact
 ):
-    # All have begun to write variables. With one thread, nobody but the
-    # watchdog's is left to save them.
+    # All have begun to write variables. With one thread, only the watchdog's
+    # can save them.
     path = tmp_path / "saved"
     usual = ["--steps=5", "--deadline=0.3", f"--save={path}"]
     status, _, err = train(
@@ -142,7 +142,7 @@ def test_saves_the_state_before_the_step_that_fails(
 
 
 def test_shadows_change_nothing(model, tmp_path):
-    # What is copied is not what is computed with.
+    # The copy is separate from the memory of the computation.
     for name, options in {
         "plain": [],
         "shadowed": ["--shadow-variables"],
@@ -186,10 +186,10 @@ def test_a_second_signal_gives_the_step_up(model, tmp_path, name, shadows):
 
 
 class Endless(Interrupted):
-    """A run that saves to `folder` when it is told to stop."""
+    """A run that saves to `folder` when it is stopped."""
 
     def __init__(self, model, folder, *options):
-        # The fault, which harms nobody, tells that the first step has begun.
+        # The harmless fault signals that the first step has begun.
         fault = "--inject=nan:replica=0,command=0,program=step"
         super().__init__(
             model, f"--save={folder}", fault, *options, steps=2_000_000_000
@@ -197,8 +197,8 @@ class Endless(Interrupted):
         self.wait_for("injected: ")
 
 
-# Stopped for longer than the deadline, in steps and in waits for data, it goes
-# on as if nothing had been.
+# After a suspension longer than the deadline, in steps and in waits for data,
+# the run continues normally.
 def test_deadlines_of_a_process_that_is_stopped(model, tmp_path):
     run = Endless(model, tmp_path, "--deadline=1")
     for _ in range(2):
@@ -214,8 +214,8 @@ def test_deadlines_of_a_process_that_is_stopped(model, tmp_path):
     assert "error" not in run.said
 
 
-# A terminal's interrupt may come twice: by the terminal, and from who has
-# started the run.
+# A terminal's interrupt may arrive twice: from the terminal, and from the
+# parent process.
 @pytest.mark.parametrize("other", [signal.SIGINT, signal.SIGTERM])
 def test_two_signals_at_once_are_one(model, tmp_path, other):
     run = Endless(model, tmp_path)
@@ -245,8 +245,7 @@ def test_one_run_saves_to_a_folder(model, tmp_path):
     train(model, "--steps=1", f"--save={tmp_path}")
 
 
-# One that was killed has left what it was writing, and its lock is gone with
-# it.
+# A killed run has left its incomplete file, but its lock is released.
 def test_goes_on_after_a_kill(model, tmp_path):
     train(model, "--steps=2", f"--save={tmp_path}")
     (tmp_path / "checkpoint-4.safetensors.123-0.tmp").write_bytes(b"part")
@@ -292,8 +291,8 @@ def test_resumes_from_the_checkpoint_before_a_damaged_one(
 
 
 def test_a_step_that_does_not_end_is_given_up_after_a_signal(model, tmp_path):
-    # The loop makes progress for ever, so no deadline passes; the fault, which
-    # harms nobody, tells that the step has begun.
+    # The loop makes progress forever, so no deadline expires; the harmless
+    # fault signals that the step has begun.
     run = Interrupted(
         model, "--inject=nan:replica=0,command=0,program=step", "--deadline=0.5", f"--save={tmp_path}", "--shadow-variables",
         artifact="loops.lockstep",
@@ -316,8 +315,8 @@ def next_line_with(stream, text):
 
 
 def test_tells_of_a_checkpoint_that_cannot_be_written(model, tmp_path):
-    # Metrics go first, to a pipe that nobody empties: as a network that hangs
-    # waits for a server.
+    # Metrics are written first, to a pipe that is not read, like a file on a
+    # network that hangs.
     pipe = tmp_path / "metrics.jsonl"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
@@ -361,8 +360,8 @@ def test_tells_of_initial_values_that_cannot_be_read(model, tmp_path):
     assert f"'{pipe}'" in err
 
 
-# A few of what bench/faults/kills.py does a thousand times: ends at random
-# moments lose nothing, and mix nothing.
+# A few of the kills of bench/faults/kills.py: ends at random moments lose and
+# mix nothing.
 def test_ends_at_random_moments(model):
     script = ROOT / "bench" / "faults" / "kills.py"
     done = subprocess.run(

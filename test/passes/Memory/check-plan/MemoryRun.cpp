@@ -1,7 +1,7 @@
 //===- MemoryRun.cpp - Runs a program on memory, as terms -----------------===//
 //
-// One replica stands for all: memory that replicas share is written only where
-// all of them have met, so that none is overtaken.
+// One replica represents all: shared memory is written only after a rendezvous
+// of all replicas, so that none is overtaken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,8 @@ public:
     if (failed(initialize()))
       return failure();
     Block *block = &program.getBody().front();
-    // Every turn ends at a jump; what the run on tensors decided bounds them.
+    // Every iteration ends at a jump; the decisions of the run on tensors bound
+    // their number.
     while (block) {
       for (Operation &op : *block)
         if (failed(runCommand(&op)))
@@ -90,7 +91,7 @@ private:
     Term term;
   };
 
-  /// What is in memory at the start: variables, scalars, inputs and the rank.
+  /// The initial contents of memory: variables, scalars, inputs and the rank.
   LogicalResult initialize() {
     for (auto variable : module.getOps<device::VariableOp>()) {
       bool isPrivate = variable.getSpace() == device::Space::ReplicaVariable;
@@ -228,7 +229,7 @@ private:
       if (failed(write(launch, getRange(buffer),
                        terms.apply(Twine(name) + "/" + Twine(i), operands))))
         return failure();
-    // What scratch holds afterwards is nobody's value.
+    // The contents of scratch are not a value afterwards.
     for (Value buffer : launch.getScratch())
       if (failed(
               write(launch, getRange(buffer), terms.intern("scratch", true))))
@@ -303,7 +304,7 @@ private:
     return success();
   }
 
-  /// Members of a bucket lie side by side, each at the next cache line.
+  /// Members of a bucket are contiguous, each at the next cache line.
   LogicalResult expectAdjacent(device::StartOp start, StringRef what,
                                ArrayRef<Range> ranges) {
     for (unsigned i = 1; i < ranges.size(); ++i) {
@@ -385,7 +386,7 @@ private:
     return success();
   }
 
-  /// What the run on tensors decided on the value in `buffer`.
+  /// The decision of the run on tensors about the value in `buffer`.
   FailureOr<int64_t> repeat(Operation *op, Value buffer) {
     FailureOr<Term> term = read(op, getRange(buffer));
     if (failed(term))

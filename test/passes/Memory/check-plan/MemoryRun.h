@@ -12,10 +12,10 @@
 namespace lockstep::test {
 
 /// Runs `program` for any one of `replicas` replicas. `before` is the module
-/// from before the plan was made, where variables have their synchronization.
-/// It is an error to read bytes that do not hold exactly one value, to touch
-/// what belongs to a collective in flight, to write what only the host or
-/// another replica writes, or to place members of a bucket apart.
+/// before planning, which has the synchronization of variables. It is an error
+/// to read bytes that do not hold exactly one value, to access operands of a
+/// collective in flight, to write memory that only the host or another replica
+/// writes, or to place members of a bucket apart.
 llvm::FailureOr<Trace> runMemory(device::ProgramOp program,
                                  mlir::ModuleOp before, int64_t replicas,
                                  Terms &terms);

@@ -155,7 +155,7 @@ private:
   LogicalResult run(collective::WaitOp wait) {
     auto group =
         module.lookupSymbol<collective::GroupOp>(wait.getStart().getGroup());
-    // Only what all ranks exchange is equal on all of them.
+    // Only values exchanged by all ranks are equal on all of them.
     for (OpResult result : wait->getResults())
       values[result] =
           terms.intern(started.at(wait.getStart()) + "/" +

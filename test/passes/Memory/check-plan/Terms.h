@@ -1,4 +1,4 @@
-//===- Terms.h - Values as terms of what they were computed from ----------===//
+//===- Terms.h - values as terms of operands ------------------------------===//
 //
 // Two runs of a step, one on tensors and one on memory, are compared by the
 // terms of their values: a kernel's result is the kernel's name applied to the
@@ -24,7 +24,7 @@ namespace lockstep::test {
 
 using Term = unsigned;
 
-/// All terms of both runs, and what was decided on them.
+/// All terms of both runs, and the decisions on them.
 class Terms {
 public:
   /// `random` decides branches and bounds, whose terms have no numbers.
@@ -59,8 +59,8 @@ public:
   bool isUniform(Term term) const { return uniforms[term]; }
   const std::string &print(Term term) const { return texts[term]; }
 
-  /// The tensor run decides on `term` what it likes, between `low` and `high`,
-  /// and says so.
+  /// The tensor run makes a random decision on `term`, between `low` and
+  /// `high`, and records it.
   int64_t decide(Term term, int64_t low, int64_t high) {
     int64_t value = std::uniform_int_distribution<int64_t>(low, high)(random);
     decisions[term].push_back(value);
@@ -86,7 +86,7 @@ private:
   std::mt19937 random;
 };
 
-/// What a run did that can be seen from outside.
+/// The observable effects of a run.
 struct Trace {
   /// Each collective and barrier in the order of starts, with the terms of its
   /// operands.

@@ -3,12 +3,12 @@
 //   lockstep-check-plan BEFORE.mlir [AFTER.mlir]
 //
 // BEFORE holds steps as functions of kernel invocations and collectives, AFTER
-// the programs that were made of them; without AFTER, `plan-memory` is run
-// here, with and without reuse. Each step runs on tensors and on memory, as
-// terms (Terms.h), under several choices of branches and bounds; both runs must
-// exchange, return and leave in variables the same. That holds only if no two
-// values that are needed at one time share bytes. This knows nothing of
-// lifetimes, hence nothing of the planner.
+// the programs generated from them; without AFTER, `plan-memory` is run here,
+// with and without reuse. Each step runs on tensors and on memory, as terms
+// (Terms.h), under several choices of branches and bounds; both runs must
+// exchange, return and store in variables the same terms. That holds only if no
+// two live values share bytes. The check does not use live ranges, so it is
+// independent of the planner.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
-//===- InterpreterTest.cpp - What programs of the verify stage need -------===//
+//===- InterpreterTest.cpp - the interpreter's execution of steps ---------===//
 //
-// Of the interpreter: delays, blocked sets, groups, blocks. (What operations
-// compute is in test/tools/lockstep-interpret.)
+// Tests of the interpreter: delays, blocked sets, groups, blocks. (For the
+// results of operations see test/tools/lockstep-interpret.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +47,8 @@ const std::string kRing =
     "{ranks = array<i64: 1, 2>}\n"
     "collective.group @c {ranks = array<i64: 0, 2>}\n";
 
-/// Each rank meets its left neighbour, then its right one: a cycle of three, of
-/// which everyone is told.
+/// Each rank exchanges with its left neighbour, then with its right one: a
+/// cycle of three ranks, all of which are reported.
 TEST_F(Interpreter, NamesAllWhoWaitInACycle) {
   std::string text =
       lowered(kRing, "  %zero = arith.constant 0 : i32\n  %first = arith.cmpi "
@@ -90,8 +90,8 @@ TEST_F(Interpreter, GroupsMeetByThemselves) {
     EXPECT_EQ(run(text, 3, seed).message, "");
 }
 
-/// A rank that is not of the group passes by, and keeps what it had: 0 + 2 on
-/// ranks 0 and 2, its own number on rank 1.
+/// A non-member of the group skips the collective, and keeps its value: 0 + 2
+/// on ranks 0 and 2, its own number on rank 1.
 TEST_F(Interpreter, OthersPassBy) {
   std::string text =
       "collective.group @a {ranks = array<i64: 0, 2>}\nreplica.variable @w : "
@@ -142,7 +142,7 @@ TEST_F(Interpreter, RefusesWhatItDoesNotKnow) {
   }
 }
 
-/// Parts that cannot be cut are an error, not a read behind the end.
+/// Sizes that are not divisible are an error, not an out-of-bounds read.
 TEST_F(Interpreter, ExchangesWholeParts) {
   std::string text = "collective.group @all\n"
                      "func.func @step(%x: tensor<3xi32> {device.binding = "
@@ -170,7 +170,7 @@ TEST_F(Interpreter, ReadsOfDifferentCopiesAreErrors) {
   EXPECT_EQ(run(text, 2).outcome, Outcome::CopiesDiffer);
 }
 
-/// An execution that failed leaves nothing behind.
+/// A failed execution leaves no state.
 TEST_F(Interpreter, RunsAgainAfterAnError) {
   std::string text = "replica.step @step(%b: tensor<i1> {replica.batch = "
                      "\"b\"}) {\n  %c = tensor.extract %b[] : tensor<i1>\n"
@@ -182,8 +182,7 @@ TEST_F(Interpreter, RunsAgainAfterAnError) {
   uint64_t ended = 0, blocked = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {
     Outcome outcome = trial.execute(seed, seed).outcome;
-    // With the same inputs it comes to the same, whatever came before and
-    // whatever the delays are.
+    // Results depend only on the inputs, not on earlier executions and delays.
     EXPECT_EQ(trial.execute(seed, seed + 100).outcome, outcome);
     ended += outcome == Outcome::Ends;
     blocked += outcome == Outcome::Blocks;

@@ -9,13 +9,14 @@
 
 namespace lockstep::test {
 
-/// What generators of programs share: chance, lines of text with fresh names,
-/// and the one place where a program is spoilt.
+/// Shared by generators of programs: random numbers, lines of text with fresh
+/// names, and the one place where a program is mutated.
 class ProgramWriter {
 protected:
   explicit ProgramWriter(uint64_t seed) : random(seed) { spoils = chance(50); }
 
-  // Not distributions of the standard library, whose results no standard fixes.
+  // Not the distributions of the standard library, whose results are not
+  // specified.
   uint64_t below(uint64_t bound) { return random() % bound; }
   bool chance(uint64_t percent) { return below(100) < percent; }
   template <typename List> const auto &any(const List &list) {
@@ -45,14 +46,14 @@ protected:
     close(code);
     ++depth;
   }
-  /// The arguments of a block, which stand further left than what is in it.
+  /// The arguments of a block, which are less indented than its contents.
   void label(const std::string &code) {
     --depth;
     line(code);
     ++depth;
   }
 
-  /// True at the one place where the program is spoilt.
+  /// True at the one place where the program is mutated.
   bool spoil(uint64_t percent) {
     if (!spoils || spoilt || !chance(percent))
       return false;

@@ -1,4 +1,4 @@
-//===- RandomGroups.cpp - Programs of groups by chance --------------------===//
+//===- RandomGroups.cpp - random programs of groups -----------------------===//
 
 #include "RandomGroups.h"
 
@@ -18,8 +18,8 @@ struct Group {
   Ranks ranks = 0;
 };
 
-/// A tensor<i32>, and the ranks among which it is equal; the others, if they
-/// have it, may hold anything.
+/// A tensor<i32>, and the ranks among which it is equal; its value on other
+/// ranks is arbitrary.
 struct Number {
   std::string name;
   Ranks equal = 0;
@@ -81,8 +81,8 @@ private:
             argument("%s", "scalar \"s\"") + ") {\n";
   }
 
-  /// A number that is equal among `ranks`, or, in a spoilt program, one that is
-  /// not.
+  /// A number that is equal among `ranks`, or, in a mutated program, one that
+  /// is not.
   std::string equal(const Scope &scope, Ranks ranks, uint64_t percent) {
     bool wrong = spoil(percent);
     std::vector<std::string> names;
@@ -121,7 +121,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What the ranks of a block do
+  // The ranks of a block
   //===--------------------------------------------------------------------===//
 
   void block(Scope &scope, Ranks ranks, uint64_t length, unsigned nested) {
@@ -159,7 +159,7 @@ private:
       line(wait);
   }
 
-  /// What is computed from two numbers is equal where both are.
+  /// A result of two numbers is equal where both are.
   void combine(Scope &scope) {
     Number x = any(scope), y = any(scope);
     scope.push_back(
@@ -167,7 +167,7 @@ private:
          x.equal & y.equal});
   }
 
-  /// An exchange or a barrier of a group all of whose members are here.
+  /// An exchange or a barrier of a group whose members all execute the block.
   void exchange(Scope &scope, Ranks ranks, std::vector<std::string> &pending) {
     std::vector<Group> here;
     bool wrong = spoil(6);
@@ -178,7 +178,7 @@ private:
       return;
     Group group = any(here);
     bool some = (ranks & ~group.ranks) != 0 && !wrong;
-    // Who is not of the group may pass by, or go around it.
+    // Non-members may skip the collective, or branch around it.
     some = some && chance(50);
     if (some)
       open("scf.if " + membership(group.ranks) + " {");
@@ -197,7 +197,7 @@ private:
           get + " = collective.wait " + pend + " (" + give +
           " : tensor<i32>) : !collective.pending<tensor<i32>> -> tensor<i32>";
       if (chance(30)) {
-        // What has not come yet cannot be used.
+        // A result that has not arrived cannot be used.
         (some ? line(wait) : pending.push_back(wait));
       } else {
         line(wait);
@@ -234,7 +234,7 @@ private:
   }
 
   void branch(Scope &scope, Ranks ranks, unsigned nested) {
-    // It may also be that groups go together, and each of them its own way.
+    // Groups may also stay together, each on its own path.
     open("scf.if " + flag(equal(scope, ranks, 20)) + " {");
     Scope inner = scope;
     block(inner, ranks, 1 + below(3), nested + 1);

@@ -1,4 +1,4 @@
-//===- RandomGroups.h - Programs of groups by chance ------------*- C++ -*-===//
+//===- RandomGroups.h - random programs of groups ---------------*- C++ -*-===//
 //
 // A random step in collective form: exchanges and barriers in groups of ranks
 // that may share members, starts and waits with other work between them. It is

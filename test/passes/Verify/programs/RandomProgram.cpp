@@ -1,4 +1,4 @@
-//===- RandomProgram.cpp - Programs by chance -----------------------------===//
+//===- RandomProgram.cpp - random programs --------------------------------===//
 
 #include "RandomProgram.h"
 
@@ -31,7 +31,7 @@ public:
   }
 
 private:
-  /// Statements that all replicas come to alike.
+  /// Statements that all replicas reach.
   void block(Scope &scope, uint64_t length, unsigned nested) {
     for (uint64_t i = 0; i < length; ++i) {
       switch (below(nested < 3 ? 15 : 9)) {
@@ -81,11 +81,10 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What replicas go through differently
+  // Statements on different paths
   //===--------------------------------------------------------------------===//
 
-  /// Control flow of each replica for itself. What is spoilt here is something
-  /// that concerns the others.
+  /// Control flow without exchanges. A mutation adds an exchange.
   void local(Scope &scope, unsigned nested) {
     Scope inner = scope;
     bool loops = chance(40);
@@ -109,7 +108,7 @@ private:
     close();
   }
 
-  /// Something that all replicas would have to do.
+  /// A statement that all replicas must execute.
   void disturb(Scope &scope) {
     switch (below(6)) {
     case 0:
@@ -127,8 +126,7 @@ private:
     }
   }
 
-  /// A branch that replicas take differently, with the same collectives on both
-  /// sides.
+  /// A branch with a varying condition and the same collectives on both sides.
   void bothSides(Scope &scope) {
     std::vector<Issue> issues(1 + below(3));
     for (Issue &issue : issues)
@@ -152,8 +150,7 @@ private:
         others[0].kind = (others[0].kind + 1) % 5;
       }
     }
-    // Whatever all replicas do alike counts the same on both sides, loops and
-    // branches too.
+    // Equal statements on both sides match, including loops and branches.
     std::string around = chance(30)
                              ? "scf.for " + fresh() + " = %c0 to " +
                                    any(scope.equal.counts) + " step %c1 {"
@@ -217,7 +214,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What replicas go through alike
+  // Statements on one path
   //===--------------------------------------------------------------------===//
 
   void branch(Scope &scope, unsigned nested) {
@@ -276,7 +273,7 @@ private:
       close();
       return;
     }
-    // What it carries is equal as long as what it is given is.
+    // Its carried value is equal as long as its operand is.
     std::string name = fresh(), carried = fresh(), flag = fresh();
     open(name + ":2 = scf.for " + fresh() + " = %c0 to " + trips +
          " step %c1 iter_args(" + carried + " = " + any(scope.equal.vectors) +
@@ -292,7 +289,7 @@ private:
     scope.equal.flags.push_back(name + "#1");
   }
 
-  /// A loop that goes on as long as something holds, three rounds at the most.
+  /// A loop with a condition, of at most three iterations.
   void iterate(Scope &scope, unsigned nested) {
     Scope inner = scope;
     std::string name = fresh(), round = fresh(), flag = fresh(),

@@ -1,4 +1,4 @@
-//===- RandomStatements.cpp - Statements by chance ------------------------===//
+//===- RandomStatements.cpp - random statements ---------------------------===//
 
 #include "RandomStatements.h"
 
@@ -118,7 +118,7 @@ void RandomStatements::computeOwn(Scope &scope, bool inside) {
     break;
   }
   default:
-    // A value of all for whom the condition holds: the replica's own.
+    // The replica's own value, where the condition holds.
     if (!inside)
       scope.own.vectors.push_back(value("arith.select " + any(scope.own.flags) +
                                         ", " + any(scope.own.vectors) + ", " +

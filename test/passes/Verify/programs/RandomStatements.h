@@ -1,4 +1,4 @@
-//===- RandomStatements.h - Statements by chance ----------------*- C++ -*-===//
+//===- RandomStatements.h - random statements -------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_PASSES_VERIFY_PROGRAMS_RANDOMSTATEMENTS_H
 #define LOCKSTEP_TEST_PASSES_VERIFY_PROGRAMS_RANDOMSTATEMENTS_H
@@ -9,8 +9,8 @@
 
 namespace lockstep::test {
 
-/// What can be used at one place: names of SSA values, those that are equal on
-/// all replicas and those that are not.
+/// The values in scope: names of SSA values, those that are equal on all
+/// replicas and those that are not.
 struct Names {
   /// Conditions (i1), trip counts (index), vectors (tensor<2xf32>) and numbers
   /// (tensor<i32>).
@@ -28,8 +28,8 @@ struct Scope {
   Names equal, own;
 };
 
-/// Writes what a program begins and ends with, and single statements. Each adds
-/// what it makes to the scope that it stands in.
+/// Writes the beginning and the end of a program, and single statements. Each
+/// statement adds its results to its scope.
 class RandomStatements : protected ProgramWriter {
 protected:
   using ProgramWriter::ProgramWriter;
@@ -42,13 +42,13 @@ protected:
   std::string compare(const std::string &number);
   /// A trip count from a number, 0 to 3.
   std::string count(const std::string &number);
-  /// Gives what a spoilt program may use instead of an equal value.
+  /// Returns the value that a mutated program uses instead of an equal one.
   std::string equal(Scope &scope, char kind, uint64_t percent) {
     return spoil(percent) ? any(scope.own[kind]) : any(scope.equal[kind]);
   }
   void computeEqual(Scope &scope);
-  /// `inside` of something that not all come to, nothing may be made from which
-  /// others could be blocked.
+  /// `inside` of a statement that not all replicas reach, nothing may be
+  /// generated that could block others.
   void computeOwn(Scope &scope, bool inside);
   std::string anyVector(Scope &scope) {
     return chance(70) ? any(scope.own.vectors) : any(scope.equal.vectors);
@@ -60,14 +60,14 @@ protected:
   /// and perhaps a flag from an element of it.
   void computePartly(Scope &scope);
   void communicate(Scope &scope);
-  /// Rows of which each replica has as many as it has.
+  /// A number of rows that may differ between replicas.
   void gather(Scope &scope);
   void merge(Scope &scope);
   void assign(Scope &scope);
 
 private:
-  /// A vector that is made of `names` alone, so that it is equal on all
-  /// replicas if they are; of the forms below.
+  /// A vector computed only from `names`, so that it is equal on all replicas
+  /// if they are; of the forms below.
   std::string writePartly(Names &names);
   std::string newTensor();
   std::string insertSlice(const std::string &vector, const std::string &into);

@@ -38,7 +38,7 @@ static bool eraseNumber(ModuleOp module, size_t index, bool &erased) {
 
 std::string shrink(MLIRContext &context, const std::string &text,
                    llvm::function_ref<bool(const std::string &)> fails) {
-  // Most attempts give modules that are not valid, which is no news.
+  // Most attempts yield invalid modules, whose errors are ignored.
   ScopedDiagnosticHandler handler(&context,
                                   [](Diagnostic &) { return success(); });
   std::string smallest = text;
@@ -57,7 +57,7 @@ std::string shrink(MLIRContext &context, const std::string &text,
         continue;
       smallest = candidate;
       smaller = true;
-      // What came behind it has this number now.
+      // The next operation now has this number.
       --index;
     }
   }

@@ -10,9 +10,9 @@
 
 namespace lockstep::test {
 
-/// `text` without the operations that it does not need for `fails` to hold,
-/// which does hold for `text`: those without users are taken away one after the
-/// other, with all that is inside of them, until none can be missed.
+/// Reduces `text` while `fails` holds, as it does for `text`: operations
+/// without users are removed one by one, with their regions, until none can be
+/// removed.
 std::string shrink(mlir::MLIRContext &context, const std::string &text,
                    llvm::function_ref<bool(const std::string &)> fails);
 

@@ -125,8 +125,8 @@ TEST_P(Suite, HasItsVerdict) {
   }
 }
 
-/// With the check off: what is correct ends whatever the inputs and delays are,
-/// and what is wrong comes to what it says.
+/// With the check disabled: a correct program ends for all inputs and delays,
+/// and a wrong one has its stated outcome.
 TEST_P(Suite, DoesWhatItsVerdictSays) {
   const Program &program = GetParam();
   if (!program.canRun())
@@ -151,7 +151,7 @@ TEST_P(Suite, DoesWhatItsVerdictSays) {
   }
 }
 
-/// With one replica there is nobody to wait for.
+/// With one replica there are no waits.
 TEST_P(Suite, EndsWithOneReplica) {
   // A group of two ranks is not a program for one.
   if (!GetParam().canRun() ||
@@ -165,8 +165,7 @@ TEST_P(Suite, EndsWithOneReplica) {
   }
 }
 
-/// What is correct goes through the whole compiler, in which the check runs
-/// again on what was lowered.
+/// A correct program is compiled, with the check again on the lowered program.
 TEST_P(Suite, IsCompiled) {
   const Program &program = GetParam();
   if (!program.isCompiled)

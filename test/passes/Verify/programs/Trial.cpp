@@ -79,7 +79,7 @@ Trial::Trial(MLIRContext &context, StringRef text, int64_t replicas)
     PassManager pm(&context);
     CompileOptions import;
     import.stopAfter = Stage::Import;
-    // What is lowered already is not imported.
+    // A lowered program is not imported.
     if (llvm::all_of(module->getOps<func::FuncOp>(), [](func::FuncOp function) {
           return function.isExternal();
         }))
@@ -259,8 +259,8 @@ LogicalResult Trial::run(ArrayRef<SmallVector<interpret::Value>> arguments,
                           given, yielded);
 }
 
-/// Results of a step that must be equal on all replicas, by their position
-/// among those that replicas give.
+/// Results of a step that must be equal on all replicas, by position among the
+/// results of replicas.
 static SmallVector<unsigned> findMetrics(FunctionOpInterface function) {
   SmallVector<unsigned> metrics;
   unsigned position = 0;

@@ -1,8 +1,8 @@
-//===- Trial.h - A program, judged and executed -----------------*- C++ -*-===//
+//===- Trial.h - verdict and execution of a program -------------*- C++ -*-===//
 //
-// Two independent answers to one question: what the compiler's verify stage
-// says of a module, and what happens when the reference interpreter executes it
-// without that stage, on inputs and with delays by chance.
+// Two independent tests of a module: the verdict of the compiler's verify
+// stage, and the execution by the reference interpreter without that stage, on
+// random inputs and with random delays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +19,17 @@
 
 namespace lockstep::test {
 
-/// What came of one execution.
+/// The outcome of one execution.
 enum class Outcome {
   Ends,
-  /// Replicas wait for each other for ever.
+  /// Replicas wait for each other forever.
   Blocks,
-  /// What must be equal on all replicas is not: copies of a variable, a plain
-  /// argument, an update.
+  /// Values that must be equal on all replicas differ: copies of a variable, a
+  /// plain argument, an update.
   CopiesDiffer,
   /// A metric is not equal on all replicas.
   ResultsDiffer,
-  /// Replicas bring different shapes to one collective.
+  /// Replicas have different shapes in one collective.
   ShapesDiffer,
   /// Any other error.
   Fails,
@@ -47,17 +47,16 @@ struct Execution {
 /// a program.
 class Trial {
 public:
-  /// Parses `text` and takes it through all that comes before the verify stage:
-  /// import, strategy, number of replicas. What is refused there is in
-  /// `errors()`.
+  /// Parses `text` and runs the stages before verification: import, strategy,
+  /// number of replicas. Their errors are in `errors()`.
   Trial(mlir::MLIRContext &context, llvm::StringRef text, int64_t replicas);
 
-  /// False if an earlier stage has refused it.
+  /// False if an earlier stage has rejected it.
   bool isValid() const { return valid; }
   /// True if the verify stage accepts it, with rule `brokenRule` of the checker
-  /// left out if there is one.
+  /// disabled if there is one.
   bool isAccepted(llvm::StringRef brokenRule = "");
-  /// What was refused so far and why, one line each: "LINE: message".
+  /// The errors so far, one line each: "LINE: message".
   const std::vector<std::string> &errors() const { return messages; }
   /// The inputs that errors name as examples for that they are right
   /// (`findInputs`), one for each error; null if it names none.
@@ -98,7 +97,7 @@ private:
   mlir::FunctionOpInterface function;
 };
 
-/// A context with all that a compilation needs, without threads of its own.
+/// A context for compilations, without threads.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
 } // namespace lockstep::test

@@ -1,8 +1,8 @@
 """Checks that an inspection in JSON agrees with itself: `check.py FILE.json
 PROGRAM COLLECTIVES`.
 
-What the tool derives (what is in flight, totals, lifetimes, contiguity) is
-found here again from the list of commands.
+Derived values of the tool (collectives in flight, totals, live ranges,
+contiguity) are recomputed from the list of commands.
 """
 
 import itertools

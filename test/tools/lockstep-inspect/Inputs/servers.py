@@ -40,8 +40,7 @@ def size(program, buffers):
 
 
 def header(program, collective, buffers):
-    """The dimensions that go before what is given in a message; sums are given
-    without.
+    """The dimensions before the operands in a message; sums have none.
     """
     return (
         0
@@ -82,8 +81,8 @@ for program in found["programs"]:
             for collective in mine
         )
 
-# A step gives every gradient to the servers, and gets the parameters and their
-# velocities from them.
+# A step sends every gradient to the servers, and receives the parameters and
+# their velocities from them.
 step = next(
     program
     for program in found["programs"]
@@ -93,7 +92,7 @@ parameters = 4 * (math.prod((64, 128)) + 128 + math.prod((128, 10)) + 10)
 assert sum(exchange["to"] for exchange in step["exchanges"]) >= 4 * parameters
 assert sum(exchange["from"] for exchange in step["exchanges"]) >= 4 * parameters
 
-# What has been proven about the programs of each name, of all roles together.
+# The proofs about the programs of each name, of all roles together.
 proofs = {proof["program"]: proof for proof in found["proofs"]}
 assert sorted(proofs) == sorted(
     {program["name"] for program in found["programs"]}
