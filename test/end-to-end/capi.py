@@ -1,7 +1,6 @@
 """A session of the runtime through its C API, with NumPy arrays.
 
-Whatever the API offers to a C program is used here as it is, so what these
-tests show holds for an embedder too.
+The API is used as in a C program, so these tests also apply to embedders.
 """
 
 import contextlib
@@ -180,7 +179,7 @@ class Session:
         return number
 
     def bind(self, program, batch):
-        """Gives every replica its rows of a global batch: name -> array."""
+        """Binds every replica's rows of a global batch: name -> array."""
         size = self.library.lockstep_input_size(self.handle, program)
         for replica in range(self.replicas):
             memory = np.empty(size + ALIGNMENT, np.uint8)

@@ -1,4 +1,5 @@
-"""Steps with operations of the `collective` dialect, written by hand, executed in every way there is."""
+"""Hand-written steps with operations of the `collective` dialect, executed in
+every configuration."""
 
 import json
 
@@ -69,7 +70,8 @@ class CollectiveRunner:
         self.tools, self.folder = tools, folder
 
     def ways(self, text, replicas, inputs):
-        """Yields the printed results of each way, as {(name, replica): array}."""
+        """Yields the printed results of each configuration, as {(name,
+        replica): array}."""
         source, file = self.folder / "module.mlir", self.folder / "inputs.npz"
         source.write_text(text)
         np.savez(file, **inputs)
@@ -124,7 +126,8 @@ class CollectiveRunner:
         return found
 
     def check(self, text, replicas, inputs, expected):
-        """`expected` is {name: one array for each replica}; None where nothing is said of what a replica has."""
+        """`expected` is {name: one array for each replica}; None where a
+        replica's value is not specified."""
         for way, found in self.ways(text, replicas, inputs):
             for name, arrays in expected.items():
                 assert len(arrays) == replicas
@@ -139,7 +142,8 @@ class CollectiveRunner:
                         )
 
     def refusal(self, text, replicas):
-        """What the compiler and the interpreter, which say the same, say of a module."""
+        """The errors of the compiler and the interpreter for a module, which
+        are equal."""
         source = self.folder / "module.mlir"
         source.write_text(text)
         said = []

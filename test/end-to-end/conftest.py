@@ -33,16 +33,15 @@ import modules_by_hand  # noqa: E402
 
 oracle.set_devices(REPLICAS)  # before any test imports JAX
 
-#: What an example's `data.py` is given. The language model's text is this
-#: project's licence here: unlike those that Debian installs, it is the one that
-#: the recorded losses are of, on every
-#: machine.
+#: Arguments of an example's `data.py`. The language model's text is this
+#: project's licence here: unlike those that Debian installs, it is equal on
+#: every machine, as for the recorded losses.
 DATA_OPTIONS = {"language-model": ["--text", ROOT / "LICENSE"]}
 
 
 #: With LOCKSTEP_CHECK_MEMORY=1, kernels check every access against its buffer,
-#: and the memory of programs is filled with what is no number before each step.
-#: Nothing may change.
+#: and the memory of programs is filled with NaNs before each step. Results must
+#: not change.
 CHECKS_MEMORY = os.environ.get("LOCKSTEP_CHECK_MEMORY") == "1"
 MEMORY_OPTIONS = (
     {"lockstep-compile": ["--check-bounds"], "lockstep-run": ["--fill-memory"]}
@@ -56,14 +55,15 @@ ON_HOST = os.environ.get("LOCKSTEP_DEVICE", "cpu") == "cpu"
 
 
 def without_devices(report):
-    """A report without what it says of devices with queues: until somebody asks
-    for it, chance decides how much of what they were given has been executed.
+    """A report without the state of devices with queues, which execute a random
+    part of their commands until a result is awaited.
     """
     return re.sub(r"\n  its device: [^\n]*", "", report)
 
 
 class Tools:
-    """Runs the built tools; `check=False` returns what a failing one said."""
+    """Runs the built tools; `check=False` returns the output of a failing
+    one."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -153,7 +153,7 @@ class Example:
         )
 
     def arguments(self, steps, metrics):
-        """What lockstep-run needs to train for `steps` steps."""
+        """The arguments of lockstep-run to train for `steps` steps."""
         return [
             *("--init", self.folder / "init.safetensors"),
             *("--data", self.folder / "train.npz"),

@@ -54,7 +54,7 @@ def blocks(page):
 
 
 def commands(text):
-    """[(command, what it prints)] of a block `console`; a line that ends with a
+    """[(command, output)] of a block `console`; a line that ends with a
     backslash is continued.
     """
     found = []
@@ -70,8 +70,8 @@ def commands(text):
 
 
 def pattern(text, digests):
-    """What a text of a page matches: `...` anything, and a digest that which it
-    stood for before.
+    """The pattern of a text of a page: `...` matches anything, and a digest the
+    value that it has matched before.
     """
 
     def part(piece):
@@ -92,7 +92,7 @@ def pattern(text, digests):
 
 def programs_and_options(text):
     """[(environment, words, options)] of the commands of a block `sh`; brackets
-    of what may be left out are ignored.
+    of optional parts are ignored.
     """
     joined = re.sub(r"\\\n", " ", text)
     found = []

@@ -1,4 +1,4 @@
-"""Modules of the folder `Inputs`, executed in every way there is."""
+"""Modules of the folder `Inputs`, executed in every configuration."""
 
 import itertools
 import json
@@ -33,14 +33,14 @@ def results(text):
 
 
 class Runner:
-    """Runs a module once on the same inputs in every way there is."""
+    """Runs a module once on the same inputs in every configuration."""
 
     def __init__(self, tools, folder):
         self.tools, self.folder = tools, folder
 
     def run(self, module, replicas, inputs, scalars=()):
-        """The results of each way, after seeing that all of them are equal to
-        the last bit.
+        """The results of each configuration, which are checked to be bitwise
+        equal.
         """
         source, file = MODULES / f"{module}.mlir", self.folder / "inputs.npz"
         np.savez(file, **inputs)
@@ -94,7 +94,7 @@ class Runner:
         return results(given)
 
     def refusal(self, module, replicas, **arrays):
-        """What is said of arrays with which the compiled module cannot run."""
+        """The error for arrays with which the compiled module cannot run."""
         artifact, file = self.compile(module, replicas), self.folder / "x.npz"
         np.savez(file, **arrays)
         done = self.tools.run(

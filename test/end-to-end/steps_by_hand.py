@@ -30,8 +30,8 @@ def variables(*names):
 
 
 def step(declarations, body, given=None):
-    """A step of the module of `declarations`: of each replica's `%x` and what
-    else is `given`, as types by their names.
+    """A step of the module of `declarations`: a function of each replica's `%x`
+    and of the `given` inputs, types by name.
     """
     arguments = ", ".join(
         f'%{name}: {type} {{replica.batch = "{name}"}}'

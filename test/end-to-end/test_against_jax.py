@@ -1,8 +1,8 @@
 """Losses of training runs against JAX's for the same steps, data and replica
 count.
 
-JAX's are committed (test/oracle). Every way of executing a step is compared
-with them, so the ways agree with each other too.
+JAX's are committed (test/oracle). Every configuration of a step is compared
+with them, so configurations agree with each other, too.
 """
 
 import numpy as np

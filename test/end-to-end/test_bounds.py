@@ -1,5 +1,5 @@
-"""Accesses out of bounds and sizes that are not there: errors at the line, not
-memory of somebody else's.
+"""Accesses out of bounds and wrong sizes are errors at the line, not accesses
+to other memory.
 """
 
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 
 LEVELS = ["-O0", "-O2"]
 
-#: What a step does with the index `%k`, at line 7 of model.py.
+#: The use of the index `%k` in a step, at line 7 of model.py.
 ACCESSES = {
     "read": '%r = tensor.extract %x[%c0, %k] : tensor<1x4xf32> loc("model.py":7:3)\n  %y = tensor.from_elements %r, %r : tensor<2xf32>',
     "write": """%e = arith.constant 1.0 : f32

@@ -1,8 +1,7 @@
-"""Modules written by hand: compiled at both levels and interpreted, they give
-the values of NumPy.
+"""Modules written by hand: compiled at both levels and interpreted, they have
+NumPy's results.
 
-The modules are in the folder `Inputs`; the first comment of each says what it
-is about.
+The modules are in the folder `Inputs`; the first comment of each describes it.
 """
 
 import numpy as np

@@ -11,8 +11,8 @@ TURNS = 5
 
 
 def loops(loop, results):
-    """A step whose loops run `TURNS` times, as the data say, and that assigns
-    what they give, summed over the replicas.
+    """A step whose loops execute `TURNS` iterations, a number in the data, and
+    that assigns their results, summed over the replicas.
     """
     sums = "\n  ".join(
         f"%s{i} = replica.all_reduce sum %{result} : {T}\n  replica.assign @w{i}, %s{i} : {T}"

@@ -1,4 +1,5 @@
-"""Each kind of collective, written by hand in the `collective` dialect: compiled and interpreted, it gives the values of NumPy."""
+"""Each kind of collective, written by hand in the `collective` dialect:
+compiled and interpreted, it has NumPy's results."""
 
 import numpy as np
 import pytest
@@ -255,7 +256,7 @@ def test_barrier(run, replicas, ranks):
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_ragged_all_gather(run, replicas):
-    """Each rank gives as many rows as it has; how many there are in all is reduced before."""
+    """Each rank sends its number of rows; the total is reduced before."""
     body = "  %zero = arith.constant 0 : index\n  %mine = tensor.dim %x, %zero : tensor<?x2xf32>\n"
     body += "  %number = arith.index_cast %mine : index to i64\n  %rows = tensor.from_elements %number : tensor<i64>\n"
     body += collective(
@@ -312,7 +313,7 @@ def pair(kind, group, shape=(4,), got=None, reduction="none", **options):
     ), "z"
 
 
-#: What ranks 2 to 4 do while ranks 0 and 1 reduce, and what they get.
+#: The commands of ranks 2 to 4 while ranks 0 and 1 reduce, and their results.
 BESIDES = {
     "all_reduce": (
         pair("all_reduce", "high", reduction="max"),
@@ -425,7 +426,8 @@ def test_the_rank_decides_about_one_side(run):
 
 
 def test_members_decide_together(run):
-    """Ranks 0 and 1 have reduced a number and go the way that it says; the other ranks pass by."""
+    """Ranks 0 and 1 branch on a reduced number; the other ranks skip the
+    branch."""
     body = collective(
         "s",
         "all_reduce",

@@ -19,8 +19,8 @@ FIRST = """%id = replica.id : tensor<i32>
 def test_a_varying_branch_whose_sides_issue_the_same_collectives(
     interpreted, replicas
 ):
-    """Replica 0 contributes 2x where the others contribute x, and goes on with
-    other work; both add to one variable.
+    """Replica 0 contributes 2x where the others contribute x, and continues
+    with other work; both add to one variable.
     """
     body = f"""
   {FIRST}

@@ -1,5 +1,5 @@
 """The `simulated` device, whose memory faults on the host and whose queues
-execute late, in an order that its seed decides, gives the bits of `cpu`.
+execute late, in a seeded random order, has bitwise the results of `cpu`.
 """
 
 import pytest
@@ -12,8 +12,8 @@ SEEDS = [1, 2, 3]
 
 @pytest.fixture
 def training(tools, examples, compiled, tmp_path):
-    """Trains an example: `training(name, steps, options...)` gives the metrics
-    and the bytes of the last checkpoint.
+    """Trains an example: `training(name, steps, options...)` returns the
+    metrics and the bytes of the last checkpoint.
     """
 
     def run(name, steps, *options):

@@ -1,5 +1,4 @@
-"""What the pages of the documentation show is what happens (documentation.py
-has the rules).
+"""Examples in the documentation are executed (documentation.py has the rules).
 """
 
 import ast
@@ -34,8 +33,8 @@ OTHERS = {
     "python -m pytest",
     "run-clang-tidy-22",
 }
-#: Tools whose options stand in the text of pages, and options of other programs
-#: that do.
+#: Tools whose options are in the text of pages, and options of other programs
+#: there.
 TOOLS = [
     "compile",
     "conformance",
@@ -152,7 +151,7 @@ def test_fragments_of_python(page):
             ast.parse(block.text, f"{page.name}:{block.line}")
 
 
-# Literals of several lines are joined, and what a test escapes is not.
+# Literals of several lines are joined and unescaped.
 @each_page
 def test_output_of_other_tests(page):
     for block in blocks(page):
@@ -166,7 +165,7 @@ def test_output_of_other_tests(page):
 
 
 def help_of(run, environment, words):
-    """What the program says to --help; None if it is not one of ours."""
+    """The output of --help; None if it is not a program of this project."""
     program = words[0]
     if pathlib.Path(program).name == "python":
         program = (

@@ -1,5 +1,5 @@
-"""Tables whose rows are looked up: what is trained by rows is what JAX trains
-with gradients as large as the table.
+"""Tables whose rows are looked up: training by rows has the results of JAX with
+dense gradients.
 """
 
 import os
@@ -14,8 +14,8 @@ from conftest import ROOT, read_metrics, read_variables, steps_of
 ROWS, WIDTH, BATCH, STEPS = 50, 4, 6, 8
 
 # Ids come several times in a batch, in a row and on several replicas; some are
-# no rows, which gives zeros. One table changes by rows, one keeps a momentum,
-# which needs all of its gradient.
+# out of range, which yields zeros. One table is updated by rows, one has a
+# momentum, which needs a dense gradient.
 MODEL = """\
 import jax
 import jax.numpy as jnp
@@ -168,7 +168,7 @@ def test_training_by_rows_is_training_by_tables(
                 atol=1e-6,
                 err_msg=f"{way}: {name}",
             )
-    # The rows are not only close: what is optimized changes no bit.
+    # The rows are bitwise equal with and without optimizations.
     assert read_variables(saved["-O0"]) == read_variables(saved["-O2"])
 
 
@@ -238,8 +238,7 @@ def test_what_needs_the_whole_table_is_told(tools, tmp_path):
     assert "variable 'places'" not in said
 
 
-# What is looked up by hand, with ragged ids; a row that does not exist is
-# zeros.
+# Lookups in hand-written IR, with ragged ids; a missing row is zeros.
 LOOKUP = """
 replica.variable @table : tensor<5x2xf32> {initial = dense<[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0], [8.0, 9.0]]> : tensor<5x2xf32>}
 replica.variable @sum : tensor<2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<2xf32>}

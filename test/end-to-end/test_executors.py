@@ -17,8 +17,8 @@ EXECUTORS = [1, 2, 3]
 
 @pytest.fixture
 def training(tools, examples, compiled, tmp_path):
-    """Trains digits-mlp: `training(name, steps, options...)` gives the metrics
-    and the folder of checkpoints.
+    """Trains digits-mlp: `training(name, steps, options...)` returns the
+    metrics and the folder of checkpoints.
     """
 
     def run(name, steps, *options):
@@ -51,7 +51,7 @@ def test_training_has_the_same_bits(training, executors, threads):
     assert checkpoint(others, 40) == checkpoint(folder, 40)
 
 
-# What some executors have saved, others go on with, whatever their numbers.
+# A checkpoint can be resumed with another number of executors.
 def test_checkpoints_are_interchangeable(training):
     metrics, folder = training("straight", 45)
     for steps, executors in ((15, 3), (30, 1), (45, 2)):

@@ -1,4 +1,4 @@
-"""Runs in which something goes wrong, or seems to."""
+"""Runs that fail, or seem to."""
 
 import json
 import math
@@ -12,8 +12,8 @@ from conftest import ON_HOST, read_metrics
 from started import Started
 
 
-# The report names the collective and its line, who has arrived, who has not,
-# and what every replica is doing.
+# The report names the collective and its line, the replicas that have arrived
+# and that are missing, and every replica's command.
 def test_a_paused_replica_is_reported(tools, examples, compiled, tmp_path):
     report = tmp_path / "report.json"
     done = tools.run(
@@ -47,8 +47,8 @@ def test_a_paused_replica_is_reported(tools, examples, compiled, tmp_path):
     assert found["replicas"][1]["state"] == "paused"
 
 
-# Powers of a matrix, until the first element is no longer positive: of the
-# identity, for ever.
+# Powers of a matrix, until the first element is no longer positive: for the
+# identity, forever.
 LOOP = """replica.step @step(%x: tensor<16x16xf32> {replica.batch = "x"}) -> (tensor<16x16xf32> {replica.result = "mean"}) {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32

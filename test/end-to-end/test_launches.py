@@ -1,5 +1,5 @@
-"""Launches and their kernels: what an artifact's text says wrongly after a
-change by hand is an error, not memory of somebody else's.
+"""Launches and their kernels: a wrong change of an artifact's text is an error,
+not an access to other memory.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Numbers by which loops count, and numbers that loops give: of all integer
-types, computed and constant. Compiled programs give the interpreter's bits, and
+"""Counters of loops, and integer results of loops: of all integer types,
+computed and constant. Compiled programs give the interpreter's bits, and
 NumPy's values."""
 
 import numpy as np
@@ -19,8 +19,8 @@ from steps_by_hand import (
 
 
 def multiples(exchanged=f"%s = replica.all_reduce sum %y : {T}"):
-    """A turn of a loop: multiplies x by `%number`, makes `%s` of that, `%y`,
-    and adds it to `%total`.
+    """An iteration of a loop: multiplies x by `%number`, computes `%s` from the
+    product `%y`, and adds it to `%total`.
     """
     return f"""
     %numbers = tensor.splat %number : {T}

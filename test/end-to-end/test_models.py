@@ -1,5 +1,5 @@
 """The models of `models/`, trained for 20 steps with 1, 2 and 4 replicas,
-against what JAX computed for the same steps.
+compared with JAX's results for the same steps.
 
 JAX's metrics are committed in `test/oracle/models`, beside how far each of them
 moves when the initial state is perturbed by 1e-7: a metric may differ by ten
@@ -21,15 +21,15 @@ LEVELS = ["-O0", "-O2"]
 TARGET = "--target=x86-64-v3"
 
 #: Models whose shapes depend on the number of replicas: each number needs a
-#: capture of its own.
+#: separate capture.
 CAPTURED_WITH_COUNT = {"clip"}
 
 RELATIVE_TOLERANCE, ALLOWED_MOVEMENTS = 1e-5, 10
 
 
 class Prepared:
-    """A model captured, with its initial values, its data and what was
-    recorded.
+    """A captured model, with its initial values, its data and the recorded
+    results.
     """
 
     def __init__(self, name, replicas, folder):

@@ -1,5 +1,4 @@
-"""Artifacts that say something else than the compiler has written are refused,
-or end with an error or with results.
+"""Changed artifacts are rejected, or end with an error or with results.
 """
 
 import os
@@ -25,8 +24,7 @@ COMPILED = {
     "servers/ragged-rows": SERVERS,
     "servers/rows-of-two-tables": SERVERS,
 }
-#: The tools as they are used, and those of a build with sanitizers, if there is
-#: one.
+#: The release tools, and those of a build with sanitizers, if there is one.
 BUILDS = ["LOCKSTEP_BIN", "LOCKSTEP_SANITIZED_BIN"]
 
 

@@ -1,4 +1,4 @@
-"""What docs/numerics.md says: its examples, and the rule for half precision on
+"""Tests of docs/numerics.md: its examples, and the rule for half precision on
 chains of operations.
 
 Everything is executed at -O0, at -O2 and by the interpreter.
@@ -33,7 +33,7 @@ def examples():
 
 
 def constructors():
-    """What examples make arrays by: `int32([1, 2])`."""
+    """The constructors of arrays in examples: `int32([1, 2])`."""
     names = ("int8", "int32", "uint8", "float16", "float32", "float64")
     made = {name: functools.partial(np.array, dtype=name) for name in names}
     return {

@@ -1,8 +1,8 @@
-"""Every StableHLO operation against JAX, and the reference page that says which
-are supported.
+"""Every StableHLO operation against JAX, and the reference page of supported
+ones.
 
-`operations` has the table of what is tried; `python test/end-to-end/operations`
-writes the page.
+`operations` has the table of cases; `python test/end-to-end/operations` writes
+the page.
 """
 
 import ml_dtypes
@@ -59,8 +59,8 @@ def test_page_says_what_was_found(found):
     )
 
 
-# Of cases in one step, a wrong result and an error are told apart from what is
-# right, and the wrong case is named.
+# Among the cases of one step, a wrong result and an error are distinguished
+# from right results, and the wrong case is named.
 def test_wrong_and_refused_cases_are_found(tools):
     inputs = of_shape((5,))
     forms = [

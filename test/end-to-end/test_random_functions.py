@@ -25,8 +25,8 @@ SEEDS_OF_A_DAY = 1000
 
 
 def first_seed():
-    """That of the environment, else one that the date of the last commit gives;
-    1 where there is no repository.
+    """The seed of the environment, else one from the date of the last commit; 1
+    without a repository.
     """
     if "LOCKSTEP_RANDOM_FUNCTIONS_SEED" in os.environ:
         return int(os.environ["LOCKSTEP_RANDOM_FUNCTIONS_SEED"])

@@ -1,5 +1,5 @@
-"""Random programs: what `verify-uniformity` accepts compiles, at both levels,
-and gives the interpreter's bits; with parameter servers too.
+"""Random programs: programs that `verify-uniformity` accepts compile, at both
+levels, and have bitwise the interpreter's results; with parameter servers, too.
 
 `LOCKSTEP_RANDOM_PROGRAMS=1000 LOCKSTEP_RANDOM_SEED=7000` tries that many, from
 that seed on.
@@ -25,7 +25,7 @@ def replicas_of(seed):
 
 
 def random_inputs(rng, replicas):
-    """What the generator's programs take: scalars, and a batch for each
+    """The inputs of the generator's programs: scalars, and a batch for each
     replica, with 0 to 3 rows of `r`.
     """
 
@@ -79,7 +79,7 @@ def servers_of(seed):
 def check(
     tools, folder, seed, strategy=(), partitioner=(), more=("--check-races",)
 ):
-    """False if the program is refused."""
+    """False if the program is rejected."""
     text = tools.run(
         "lockstep-verify-random", f"--seed={seed}", "--print"
     ).stdout

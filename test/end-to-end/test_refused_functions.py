@@ -1,5 +1,5 @@
-"""JAX functions that a step cannot have: the capture or the compiler names what
-it refuses, and the line of the model, and nothing crashes.
+"""JAX functions that a step cannot have: the capture or the compiler names the
+rejected operation and the line of the model, without a crash.
 """
 
 import re

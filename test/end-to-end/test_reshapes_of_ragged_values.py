@@ -1,5 +1,5 @@
-"""Values of a size known at run time, in another shape. Compiled programs print
-what the interpreter prints, for replicas with few rows and none.
+"""Reshapes of values of dynamic size. Compiled programs print the interpreter's
+results, for replicas with few rows and none.
 """
 
 import json

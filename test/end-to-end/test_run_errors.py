@@ -1,5 +1,5 @@
-"""Files that do not fit a run: a message that says what was expected and what
-was found, and a non-zero status.
+"""Files that do not match a run: a message with the expected and the found
+values, and a non-zero status.
 """
 
 import numpy as np
@@ -62,8 +62,8 @@ def test_truncated_artifact(refused, artifact, tmp_path):
     )
 
 
-# One flipped bit, here and there in the file. That each single one is refused
-# is tested on the runtime itself, which is faster.
+# One flipped bit at several positions of the file. Tests of the runtime, which
+# are faster, check every bit.
 def test_flipped_bits(refused, artifact, tmp_path):
     data, path = artifact.read_bytes(), tmp_path / "flipped.lockstep"
     for position in range(0, len(data), len(data) // 23):
@@ -117,7 +117,7 @@ def test_missing_files(refused, tmp_path):
     )
 
 
-# The arrays of the data, changed one way at a time.
+# The arrays of the data, with one change at a time.
 @pytest.mark.parametrize("change, text", [
     (lambda d: {**d, "x": d["x"][:, :63]}, "'x': expected ?x64xf32, found 1437x63xf32"),
     (lambda d: {**d, "x": d["x"].reshape(-1, 8, 8)}, "'x': expected ?x64xf32, found 1437x8x8xf32"),

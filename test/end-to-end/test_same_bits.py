@@ -1,5 +1,5 @@
-"""What may not change a bit: worker threads, communication options, the folder
-compiled in, stopping and resuming.
+"""Results are bitwise independent of worker threads, communication options, the
+folder of the compilation, stopping and resuming.
 """
 
 import pytest
@@ -44,10 +44,10 @@ def test_two_compilations_in_two_folders(
     assert again.read_bytes() == compiled(name, "--replicas=4").read_bytes()
 
 
-# A run that stops in the middle of an epoch and goes on from its checkpoint:
+# A run that stops in the middle of an epoch and continues from its checkpoint:
 # its metrics and its last checkpoint are those of a run that did not stop. The
-# language model's dropout and learning rate follow
-# the step's number, its AdamW a counter in the state.
+# language model's dropout and learning rate follow the step's number, its AdamW
+# a counter in the state.
 @pytest.mark.parametrize(
     "name, stop, end",
     [("digits-mlp", 37, 60), ("digits-cnn", 13, 25), ("language-model", 3, 7)],

@@ -1,5 +1,4 @@
-"""Signed artifacts, beyond the commands of docs/security.md: what is said where
-something does not fit.
+"""Signed artifacts, beyond the commands of docs/security.md: error messages.
 """
 
 import json
@@ -102,7 +101,7 @@ def test_errors_of_signing(run, signed, tmp_path):
     assert signed.read_bytes() == before
 
 
-# In place, and over the signature of somebody else.
+# In place, and replacing the signature of another key.
 def test_signing_replaces(run, signed):
     before = signed.read_bytes()
     assert run(
@@ -139,7 +138,7 @@ def test_inspection(run, signed):
         f"signed by key {fingerprint}"
         not in run("lockstep-inspect unsigned.lockstep")[1]
     )
-    # What is not trusted can be looked at.
+    # Untrusted artifacts can be inspected.
     assert run(
         "LOCKSTEP_TRUST=key.pub.pem lockstep-inspect unsigned.lockstep -o /dev/null"
     ) == (0, "")
@@ -155,7 +154,7 @@ def test_inspection(run, signed):
     )
 
 
-# Every way to execute: together, divided among executors.
+# Every configuration: one executor, several executors.
 @pytest.mark.parametrize("options", ["", "--executors=2"])
 def test_running(run, signed, options):
     usual = f"--init=init.safetensors --data=train.npz --steps=1 {options}"
@@ -174,7 +173,7 @@ def test_running(run, signed, options):
     )
 
 
-# Text has no signature, and says all of the artifact but that.
+# The text has the whole artifact except its signature.
 def test_translation(run, signed):
     assert run(
         "lockstep-translate --import-artifact signed.lockstep -o text.mlir"
@@ -184,7 +183,7 @@ def test_translation(run, signed):
     ) == (0, "")
 
 
-# Nothing is compiled for a run that would refuse it.
+# Nothing is compiled for a run that would reject it.
 def test_programs_as_text(run, key, tmp_path):
     error = "lockstep-run: error: expected a signed artifact for --trust, found 'step.mlir', whose artifact nobody has signed"
     assert run(

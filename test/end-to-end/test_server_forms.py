@@ -1,6 +1,6 @@
 """Many forms of steps and programs whose variables are on servers: executed,
-they give what the interpreter says, and workers on their own what arithmetic
-says.
+they have the interpreter's results, and asynchronous workers those of
+arithmetic.
 
 The modules are in `Inputs/servers`. Numbers are small integers, so that sums
 are exact in every order, and means of two.
@@ -124,8 +124,8 @@ def test_servers_give_what_the_interpreter_says(
             ).stdout
         )
         for level, artifact in artifacts.items():
-            # Threads that take each other's turns, and executors that share
-            # nothing but messages.
+            # Threads that share replicas, and executors that communicate only
+            # by messages.
             for options in (
                 [["--threads=2"], ["--check-races"]]
                 if draws == 0
@@ -152,10 +152,9 @@ def test_servers_give_what_the_interpreter_says(
                     )
 
 
-# All that a step does here leaves the same whoever comes first: `@table` and
-# `@sums` add up what all steps give; a momentum of equal gradients and its
-# variable count steps, since their shards are split alike and
-# each server changes its own together.
+# All effects of a step commute: `@table` and `@sums` sum the updates of all
+# steps; a momentum of equal gradients and its variable count steps, since their
+# shards are split equally and each server updates its own together.
 ALONE = """
 replica.strategy @strategy {kind = #replica.kind<parameter_server>}
 replica.variable @table : tensor<7x2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<7x2xf32>}

@@ -1,8 +1,7 @@
-"""Small functions that once came out wrong, or were refused: JAX's results in
-every configuration.
+"""Small functions that once had wrong results, or were rejected: JAX's results
+in every configuration.
 
-What `differential` finds among random functions, and its cause is mended, gets
-its smallest form here.
+Reduced forms of functions that `differential` has found, after the fix.
 """
 
 import pytest
@@ -71,8 +70,8 @@ return {
     "update": lax.dynamic_update_slice(x, jnp.ones((2, 2)), (i[0], i[1])),
 }"""
 
-# What took time that doubled with every operation: sums of one number with
-# itself, and branches behind each other in a loop.
+# Cases of exponential time: sums of one number with itself, and consecutive
+# branches in a loop.
 SUMS = """number = x[0, 0]
 for _ in range(40):
     number = jnp.tanh(number + number)
@@ -113,7 +112,8 @@ CASES = {
     "remainders": 'return {"m": x % 0.7, "f": jnp.fmod(x, 0.3), "n": x % -0.3, "d": x // 0.3, "z": x % 0}',
     "digamma": 'return {"d": jax.scipy.special.digamma(x), "p": jax.scipy.special.polygamma(1, jnp.abs(x) + 1)}',
     "narrowing": 'return {"h": (1.00048828125 + 1e-6 * x).astype(jnp.float16)}',
-    # What LLVM took for a checksum, with a search of exponential time.
+    # Code that LLVM recognized as a checksum, with a search of exponential
+    # time.
     "cumulative logsumexp": 'return {"c": lax.cumlogsumexp(x.astype(jnp.bfloat16), 0)}',
     # Updates.
     "update by itself": 'return {"u": lax.dynamic_update_slice(x, x, (1, 0))}',

@@ -1,4 +1,4 @@
-"""What whole training runs of four replicas reach."""
+"""Results of whole training runs of four replicas."""
 
 import runpy
 

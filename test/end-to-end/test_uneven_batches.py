@@ -130,7 +130,7 @@ def test_other_replicas_go_on(run, data, tmp_path, before, after):
     first = run(before, *USUAL, *save, "--steps=4")
     rest = run(after, *USUAL, *save, "--resume", "--epochs=1")
     check(first + rest[-(STEPS - 4) :], data)
-    # The sum of what each replica has counted, divided among the new ones.
+    # The sum of the counts of all replicas, divided among the new ones.
     np.testing.assert_allclose(rest[-1]["tally"], EXAMPLES, rtol=1e-6)
 
 

@@ -1,5 +1,5 @@
-"""What a program reads before it is written is zero, on all replicas, at every
-level, whatever memory held before.
+"""Unwritten memory reads as zero, on all replicas, at every level, independent
+of its earlier contents.
 """
 
 import struct

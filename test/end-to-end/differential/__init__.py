@@ -2,5 +2,5 @@
 by the interpreter and as compiled programs.
 
 `python test/end-to-end/differential --count=1000 --seed=1` generates programs,
-compares, and shrinks what differs; `docs/testing.md` describes it.
+compares, and reduces programs that differ; `docs/testing.md` describes it.
 """

@@ -1,5 +1,5 @@
-"""Statements under construction: what productions choose operands from and add
-results to.
+"""Statements under construction: productions choose operands from them and add
+results.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ class Block:
         needs operands that no rounding has touched, and what JAX does not
         differentiate is left out.
       depth: number of blocks around it.
-      values, statements: what is there so far.
+      values, statements: those so far.
     """
 
     def __init__(

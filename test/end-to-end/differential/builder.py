@@ -1,5 +1,5 @@
-"""A program under construction: its inputs, the choices that hold for all of
-it, and what its expressions are made of.
+"""A program under construction: its inputs, its global choices, and helpers for
+expressions.
 """
 
 import dataclasses

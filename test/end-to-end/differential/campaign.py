@@ -1,5 +1,5 @@
-"""Many programs: workers that check them side by side, and the summary of what
-they found.
+"""Many programs: parallel workers that check them, and the summary of their
+findings.
 """
 
 import collections
@@ -55,9 +55,9 @@ class Failure:
 
     Attributes:
       seed: of the program.
-      outcome: what has become of it.
+      outcome: the result.
       model: its text as a model file.
-      culprit: what is at fault, if that was looked for.
+      culprit: the cause, if it was searched.
     """
 
     seed: int
@@ -255,7 +255,7 @@ def check_file(path: pathlib.Path, settings: Settings) -> int:
 def side_by_side(
     seeds: Sequence[int], jobs: int, settings: Settings, shrinks: bool = False
 ) -> Iterator[tuple[int, Failure | None]]:
-    """Checks programs in so many worker processes at a time; what they find, in
+    """Checks programs in this many worker processes; returns their findings, in
     any order.
     """
     size = max(1, min(CHUNK, -(-len(seeds) // jobs)))
@@ -283,8 +283,8 @@ def _worker(
     shrinks: bool,
     found: collections.deque,
 ):
-    """Checks programs in a process of its own. Where JAX ends it, another one
-    tries that program again and goes on behind it.
+    """Checks programs in a separate process. If JAX crashes it, another one
+    retries that program and continues after it.
     """
     seeds, tried = list(seeds), set()
     while seeds:
@@ -339,8 +339,8 @@ def _worker(
 
 
 def _cause(said: str) -> str:
-    """What a process that has ended said of it: the error and the innermost
-    function that is known.
+    """The last output of a crashed process: the error and the innermost known
+    function.
     """
     lines = [line.strip() for line in said.splitlines()]
     found = [

@@ -26,7 +26,7 @@ VARIANTS = (
     "--check-bounds",
 )
 
-#: What may round differently than plain `-O2`.
+#: Options that may round differently than plain `-O2`.
 REASSOCIATING = ("--reassociate",)
 
 #: Perturbed executions that show how far roundings go.
@@ -52,7 +52,7 @@ class Configuration:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What has become of a program.
+    """The result of a program.
 
     Attributes:
       kind: "equal", "different", "refused", "crashed", "invalid" if JAX itself
@@ -77,7 +77,7 @@ class Outcome:
 
     @property
     def decisive_configurations(self) -> list[Configuration]:
-        """What has to be executed to see it again."""
+        """The execution that reproduces it."""
         if self.configuration.name.startswith("-O2"):
             return [
                 *dict.fromkeys(
@@ -204,7 +204,8 @@ class Checker:
             variants = _Variants(perturbed, replicas, terms)
             outcome = self._compare(loaded, mine, expected, variants)
             if outcome.kind == "different":
-                # What is written counts, not what XLA makes of it.
+                # The reference is the program as written, not XLA's
+                # simplification of it.
                 outcome = self._compare(
                     loaded,
                     mine,

@@ -141,7 +141,7 @@ def describe(found: np.ndarray, expected: np.ndarray) -> str:
 
 def _allowed(expected: np.ndarray, dtype: np.dtype, terms: int) -> np.ndarray:
     """Allowed difference of each element where sums have up to `terms` terms.
-    What is below the smallest normal number may be 0: JAX on CPUs flushes it.
+    Subnormal numbers may be 0: JAX on CPUs flushes them.
     """
     finite = np.where(np.isfinite(expected), np.abs(expected), 0)
     if dtype.name in RELATIVE:

@@ -1,10 +1,9 @@
 """Names the part of the compiler that makes a result wrong.
 
-What the interpreter, which executes the imported module, and `-O0` give tells
-whether it is the capture or the import, the interpreter, or what comes after
-them. Then each pass in turn is left out, or done in the plain form that `-O0`
-has it in: where that makes the result right,
-the pass is named.
+The results of the interpreter, which executes the imported module, and of `-O0`
+show whether the cause is the capture or import, the interpreter, or a later
+stage. Then each pass is omitted in turn, or replaced by its form in `-O0`: if
+that corrects the result, the pass is named.
 """
 
 import dataclasses
@@ -37,10 +36,10 @@ PLAIN = (
 
 @dataclasses.dataclass
 class Suspects:
-    """Finds what makes one program wrong.
+    """Finds the cause of one program's failure.
 
     Attributes:
-      checker: what executes it.
+      checker: executes it.
       program: a program with a result that differs from JAX's.
       configuration: how it is executed where it differs.
     """
@@ -70,7 +69,7 @@ class Suspects:
         ]
 
     def name(self) -> str:
-        """Says in a few words what is at fault."""
+        """Describes the cause in a few words."""
         interpreted, plain = (
             self._is_right(self._interpret),
             self._is_right(self._compile_plainly),
@@ -99,8 +98,8 @@ class Suspects:
 
     def pipeline(self) -> list[str]:
         """The passes of `-O2`, in textual form."""
-        # An empty module says no number of replicas, which is an error behind
-        # the dump.
+        # An empty module has no number of replicas, which is an error after the
+        # dump.
         return passes_of(
             self.executor.run_tool(
                 "lockstep-opt",
@@ -191,8 +190,8 @@ def passes_of(dump: str) -> list[str]:
 def variations(
     passes: list[str], first: int
 ) -> Iterator[tuple[str, list[str]]]:
-    """Pipelines in which one pass, not before the first ones, is missing or
-    plain, each with how that is said.
+    """Pipelines in which one pass after the first ones is missing or in its
+    plain form, each with a description.
     """
     for index in range(first, len(passes)):
         entry = passes[index]

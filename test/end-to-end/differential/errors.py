@@ -2,10 +2,10 @@
 
 
 class RefusedError(Exception):
-    """A tool, the runtime or the capture has refused a program; the text is
-    what it said.
+    """A tool, the runtime or the capture has rejected a program; the text is
+    its message.
     """
 
 
 class CrashedError(Exception):
-    """A process has died or taken too long; the text says which one and how."""
+    """A process has crashed or timed out; the text describes it."""

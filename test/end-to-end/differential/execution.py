@@ -17,7 +17,7 @@ from differential.sessions import Sessions
 from lockstep import capture
 from lockstep import model as models
 
-#: How XLA compiles what is executed once. Floats of 16 bits are rounded after
+#: XLA's options for code that is executed once. 16-bit floats are rounded after
 #: every operation, as in compiled programs.
 XLA_OPTIONS = {
     "xla_backend_optimization_level": 0,
@@ -37,7 +37,7 @@ class Loaded:
 
     Attributes:
       text: the file.
-      model: what the capture takes.
+      model: the input of the capture.
       state: the initial state.
       data: the batch of a number of replicas.
       x64: whether the model enables 64-bit types.
@@ -72,8 +72,8 @@ def execute_by_jax(
 
     If it is not `shared`, that of each replica, along a dimension before the
       others. XLA simplifies algebraically where it is `simplified`: it
-    joins constants, among other things, whose product may be infinite where all
-    that was written is finite.
+    combines constants, among other things, whose product may be infinite where
+    all operands are finite.
     """
     mesh = Mesh(np.array(jax.devices("cpu")[:replicas]), ("replica",))
     everywhere, own = PartitionSpec(), PartitionSpec("replica")
@@ -129,7 +129,7 @@ class Executor:
         """Captures a model, for a number of replicas or any.
 
         Raises:
-          RefusedError: if the capture refuses it.
+          RefusedError: if the capture rejects it.
         """
         try:
             with jax.enable_x64(loaded.x64):

@@ -1,4 +1,4 @@
-"""What is known of the elements of a value while a program is generated.
+"""Facts about the elements of a value, known at generation.
 
 A result may differ between two correct executions by roundings alone. Where a
 function jumps (comparisons, `floor`, conversions to integers, the order of a

@@ -38,7 +38,7 @@ def generate(seed: int) -> Program:
 
 
 def _results(block: Block) -> list[str]:
-    """Chooses what is kept: what nothing else uses, and some of the rest."""
+    """Chooses the kept values: unused ones, and some of the rest."""
     used = {
         name for text in texts(block.statements) for name in NAME.findall(text)
     }

@@ -9,18 +9,18 @@ import lockstep
 from differential.program import NAME, Statement, Type, texts
 from differential.rendering import statement_lines
 
-#: What the text of a statement may refer to besides values.
+#: Names other than values that the text of a statement may use.
 GLOBALS = {"jax": jax, "jnp": jnp, "lax": lax, "lockstep": lockstep, "np": np}
 
 
 class NotTypedError(Exception):
-    """JAX does not accept an expression; the text says why."""
+    """JAX rejects an expression; the text is the reason."""
 
 
 def infer(
     statement: Statement, environment: dict[str, Type]
 ) -> Type | list[Type]:
-    """Type of what a statement evaluates to, a list for a tuple, given those of
+    """The type of a statement's value, a list for a tuple, from the types of
     all names that it may use.
 
     Raises:

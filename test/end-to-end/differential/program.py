@@ -36,8 +36,8 @@ class Input:
 
     Attributes:
       name: name of the value.
-      type: what the program sees: one replica's part of a batch, or a variable.
-      kind: a key of `values.KINDS`, which says what numbers it holds.
+      type: in the program: one replica's part of a batch, or a variable.
+      kind: a key of `values.KINDS`, the kind of its numbers.
       place: "batch" (an own value on each replica) or "state" (a variable,
         equal on all replicas).
     """
@@ -69,7 +69,7 @@ class Statement:
         tuple.
       text: the expression.
       types: of each name.
-      functions: what `text` refers to besides values.
+      functions: functions that `text` uses.
       exact: of each name, whether no rounding shows in it: its elements must
         not be perturbed.
     """
@@ -86,7 +86,7 @@ class Program:
     """A random step.
 
     Attributes:
-      seed: what it was generated from; also that of its inputs.
+      seed: of the generation; also that of its inputs.
       x64: whether JAX's 64-bit types are enabled.
       rows: rows of a replica's batch.
       inputs, statements: in order.
@@ -118,7 +118,7 @@ class Program:
 
     @property
     def needs_replicas(self):
-        """Whether it can be captured for a given number of replicas alone."""
+        """Whether it can only be captured for a fixed number of replicas."""
         return any(
             "all_gather" in text or "num_replicas" in text
             for text in texts(self.statements)

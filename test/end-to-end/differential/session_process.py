@@ -16,8 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import capi  # noqa: E402
 
-#: Seconds without progress after which the runtime gives up, and seconds of a
-#: processor after which a kernel is taken to hang.
+#: Seconds without progress after which the runtime aborts, and processor
+#: seconds after which a kernel is assumed to hang.
 DEADLINE, CPU_SECONDS = 60.0, 60
 
 # NumPy has no dtype for these.

@@ -1,4 +1,4 @@
-"""Executes artifacts in a process of its own, which may crash."""
+"""Executes artifacts in a separate process, which may crash."""
 
 import pathlib
 import pickle
@@ -10,7 +10,7 @@ import numpy as np
 
 from differential.errors import CrashedError, RefusedError
 
-#: What the process executes.
+#: The main function of the process.
 PROGRAM = pathlib.Path(__file__).parent / "session_process.py"
 
 

@@ -22,7 +22,7 @@ from differential.program import (
 from differential.values import FLOAT_KINDS
 from lockstep import context
 
-#: What extents are tried to become, beside half of what they are and one less.
+#: Values that extents are reduced to, besides half of them and one less.
 EXTENTS = (1, 2, 3)
 
 #: Simpler dtypes to try.
@@ -107,13 +107,13 @@ def retyped(program: Program) -> Program | None:
 
 
 def without_aliases(program: Program) -> Program:
-    """The program where no statement only gives another name to a value."""
+    """The program without statements that only rename a value."""
     aliases = {
         s.names[0]: s.text
         for s in _all_statements(program.statements)
         if len(s.names) == 1 and NAME.fullmatch(s.text)
     }
-    # What is kept must be computed: an input is in the state by its own name.
+    # Kept values must be computed: an input is in the state by its own name.
     inputs = {entry.name for entry in program.inputs}
 
     def original(name):
@@ -155,8 +155,8 @@ def _fewer_results(program: Program) -> Iterator[Program]:
 
 
 def _fresh_inputs(program: Program) -> Iterator[Program]:
-    """Inputs instead of what a statement computes, so that nothing is needed
-    that it depends on.
+    """Inputs instead of a statement's results, so that its operands are not
+    needed.
     """
     for statement in reversed(program.statements):
         if set(statement.names) & set(program.results):
@@ -207,7 +207,7 @@ def _operands_instead(program: Program) -> Iterator[Program]:
 
 
 def _smaller_extents(program: Program) -> Iterator[Program]:
-    """A smaller number for one of the extents, wherever it stands."""
+    """A smaller number for one of the extents, at all of its uses."""
     extents = {
         extent for entry in program.inputs for extent in entry.type.shape
     } | {program.rows}
@@ -321,8 +321,8 @@ def _with_text(program: Program, name: str, text: str) -> Program:
 
 
 def _with_extent(program: Program, extent: int, smaller: int) -> Program:
-    """The program with another number wherever an extent stands, in shapes and
-    in expressions.
+    """The program with another number for an extent, in shapes and in
+    expressions.
     """
 
     def replaced(text):

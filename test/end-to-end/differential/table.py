@@ -1,4 +1,4 @@
-"""The table of productions: what a statement can be.
+"""The table of productions of statements.
 
 A production is a function that takes a `Block`, chooses operands from it and
 returns a `Draft`. To add one, decorate it in the module of its subject:
@@ -28,7 +28,7 @@ class Production:
 
     Attributes:
       name: name of the function.
-      subject: what it is counted with; a program prefers some subjects.
+      subject: its group for counting; a program prefers some subjects.
       make: the function.
       weight: how often it is chosen among those of its subject.
       differentiable: whether JAX takes derivatives of it.

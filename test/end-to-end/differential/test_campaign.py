@@ -1,4 +1,4 @@
-"""Workers: what they find is told apart from what JAX itself does not survive."""
+"""Workers: their findings are distinguished from crashes of JAX itself."""
 
 import pytest
 

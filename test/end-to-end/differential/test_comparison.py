@@ -1,4 +1,4 @@
-"""What counts as a difference."""
+"""The definition of a difference."""
 
 import ml_dtypes
 import numpy as np

@@ -1,5 +1,4 @@
-"""Programs that are generated: JAX accepts them, and what is said of their
-values holds.
+"""Generated programs: JAX accepts them, and the facts about their values hold.
 """
 
 import jax

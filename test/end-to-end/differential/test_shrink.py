@@ -1,4 +1,4 @@
-"""Programs are shrunk to what fails, and no further."""
+"""Programs are reduced to the failing part, and no further."""
 
 import itertools
 

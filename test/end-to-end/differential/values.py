@@ -1,5 +1,5 @@
-"""What inputs hold: kinds of numbers, each as a NumPy expression and with what
-is known of its elements.
+"""The contents of inputs: kinds of numbers, each as a NumPy expression with
+facts about its elements.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ class Kind:
     Attributes:
       text: expression of the random generator `r`, the shape `s` and the quoted
         dtype `{d}`.
-      facts: what holds for every element.
+      facts: of every element.
     """
 
     text: str
@@ -51,7 +51,7 @@ KINDS = {
     ),
     # Bool.
     "flags": Kind("r.integers(0, 2, s)", Facts(BITS, 1, 1)),
-    # What every dtype can hold, for programs that are shrunk.
+    # Values that every dtype can hold, for reduced programs.
     "ones": Kind("np.ones(s)", Facts(BITS, 1, 1)),
     "count": Kind("np.arange(np.prod(s)).reshape(s) % 7", Facts(BITS, 6, 1)),
 }

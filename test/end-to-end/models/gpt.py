@@ -2,8 +2,8 @@
 
 RMSNorm, rotary position embeddings, grouped-query attention (several heads of
 queries share one of keys and values), SwiGLU, tied embeddings, and layers that
-`lax.scan` executes one after the other and that the backward pass recomputes.
-Adam, with gradients clipped by their global norm.
+`lax.scan` executes in sequence and that the backward pass recomputes. Adam,
+with gradients clipped by their global norm.
 
 B rows, T tokens, D width; G key heads with Q query heads each, of size C.
 """

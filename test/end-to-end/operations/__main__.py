@@ -1,5 +1,5 @@
-"""Writes the reference page of StableHLO operations, from what the built tools
-do.
+"""Writes the reference page of StableHLO operations, from results of the built
+tools.
 """
 
 import os

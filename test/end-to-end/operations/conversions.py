@@ -29,7 +29,7 @@ _BY_WIDTH = {
     8: ("i64", "f64"),
 }
 
-#: What the error says about types that no variable can have.
+#: The error for types that no variable can have.
 _REFUSED = {"i4": "i4", "f8": "f8E4M3FN", "complex": "complex"}
 
 
@@ -99,8 +99,8 @@ def _pairs_of_elements(dtype):
 
 
 def _without_subnormals(dtype):
-    """XLA's CPU backend replaces subnormal numbers by zero, which says nothing
-    about the rounding of small ones.
+    """XLA's CPU backend replaces subnormal numbers by zero, so the rounding of
+    small ones is not tested.
     """
     values = one(dtype)[0]
     return [

@@ -38,14 +38,14 @@ _DTYPES = {
 
 
 class Refused(Exception):
-    """JAX, the capture or the compiler refused a step; the text is what they
-    said.
+    """JAX, the capture or the compiler rejected a step; the text is the
+    message.
     """
 
 
 class Failed(Exception):
-    """A tool crashed, or refused what the compiler had accepted; the text says
-    which one and how.
+    """A tool crashed, or rejected a step that the compiler had accepted; the
+    text describes it.
     """
 
 
@@ -140,7 +140,7 @@ class Step:
         return {call.name: with_callees(call.name) for call in self.calls}
 
     def expected(self):
-        """What JAX computes on the CPU: {name of a call: list of arrays}."""
+        """JAX's results on the CPU: {name of a call: list of arrays}."""
         found = self._traced.lower().compile(_COMPILER_OPTIONS)(
             {call.name: call.arguments for call in self.calls}
         )
@@ -154,7 +154,7 @@ class Step:
         each level and the interpreter.
 
         Raises:
-          Refused: if the capture or the compiler refuses the step.
+          Refused: if the capture or the compiler rejects the step.
           Failed: if a tool ends in another manner.
         """
         source = self._captured(folder)
@@ -254,8 +254,8 @@ class Step:
 
 
 def _checked(tools, tool, *arguments, refusal=False):
-    """Runs a tool, and raises `Failed` if it fails; `Refused` if it says why
-    and `refusal` is set.
+    """Runs a tool, and raises `Failed` if it fails; `Refused` if it has a
+    message and `refusal` is set.
     """
     done = tools.run(tool, *arguments, check=False)
     if done.returncode == 0:

@@ -1,4 +1,4 @@
-"""What is tried: an operation in one form, for some element types."""
+"""A case: an operation in one form, for some element types."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -54,11 +54,11 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Operations that stand together on the reference page.
+    """Operations in one section of the reference page.
 
     Attributes:
       title: heading of the group.
-      about: what holds for all of it, in Markdown; may be empty.
+      about: common text, in Markdown; may be empty.
       forms: in the order of the page.
     """
 

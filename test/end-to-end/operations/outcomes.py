@@ -1,4 +1,4 @@
-"""Tries cases, and says what came of each."""
+"""Executes cases, and returns the outcome of each."""
 
 import dataclasses
 import enum
@@ -19,7 +19,7 @@ BATCH = 100
 
 
 class Kind(enum.Enum):
-    """What a case may come to."""
+    """Possible outcomes of a case."""
 
     SUPPORTED = "gives JAX's results at every level and in the interpreter"
     REFUSED = "is an error"
@@ -28,10 +28,10 @@ class Kind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What came of a case.
+    """The outcome of a case.
 
     Attributes:
-      text: the error, or what is wrong.
+      text: the error, or the difference.
     """
 
     kind: Kind
@@ -54,8 +54,8 @@ def outcomes(tools, cases):
     """
     found = {}
     with jax.enable_x64(True):
-        # Types that no variable can have are refused so far. They stand apart
-        # from the others, which take no second attempt then.
+        # Types that no variable can have are rejected. They are separate from
+        # the others, which then need no second attempt.
         for apart in (False, True):
             chosen = [
                 case
@@ -69,8 +69,8 @@ def outcomes(tools, cases):
 
 
 def is_clear(case, text):
-    """Whether an error names the operation, or the element type by which it was
-    refused.
+    """Whether an error names the operation, or the element type for which it
+    was rejected.
     """
     words = {case.form.error or case.form.operation.split(".")[1]}
     if case.type in COMPLEX:
@@ -81,8 +81,8 @@ def is_clear(case, text):
 
 
 def faults(found):
-    """Describes the outcomes that may not be: wrong results, and errors that do
-    not say what is refused.
+    """Describes failures: wrong results, and errors that do not name the
+    rejected operation.
     """
     lines = []
     for case, outcome in found.items():
@@ -96,7 +96,7 @@ def faults(found):
 
 
 def _tried(tools, cases):
-    """Tries cases in one step, then without those that an error names, until
+    """Executes cases in one step, then without those that an error names, until
     none is left.
     """
     found = {}
@@ -121,7 +121,7 @@ def _tried(tools, cases):
             if not errors:
                 break
             for name, texts in errors.items():
-                # An operation may be refused for several reasons, such as its
+                # An operation may be rejected for several reasons, such as its
                 # token and itself.
                 best = next(
                     (text for text in texts if is_clear(named[name], text)),
@@ -140,7 +140,7 @@ def _tried(tools, cases):
             return found | _compared(
                 step, {name: named[name] for name in calls}, executed
             )
-    # What is wrong with the others is not known yet: halves of them tell.
+    # The failures among the others are found by bisection.
     rest = [named[name] for name in calls]
     middle = len(rest) // 2
     for half in filter(None, (rest[:middle], rest[middle:])):
@@ -204,8 +204,8 @@ def _compared(step, cases, executed):
 
 
 def _in_f32(function, results):
-    """A function that does in f32 what `function` does in f16 or bf16, and then
-    rounds to the types of `results`.
+    """A function that computes `function` in f32 instead of f16 or bf16, and
+    then rounds to the types of `results`.
     """
 
     def widened(*arguments):

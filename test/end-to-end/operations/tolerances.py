@@ -6,8 +6,8 @@ import numpy as np
 
 from operations.element_types import DTYPES, is_float
 
-#: Relative to the largest element of a result, for what adds many terms in an
-#: order of its own.
+#: Relative to the largest element of a result, for sums of many terms in any
+#: order.
 _ACCUMULATED = {DTYPES["f32"]: 1e-5, DTYPES["f64"]: 1e-12}
 #: Twice the distance from 1 to the next number: two roundings.
 _TWO_ROUNDINGS = {DTYPES["f16"]: 2.0**-9, DTYPES["bf16"]: 2.0**-6}
@@ -26,8 +26,8 @@ class Tolerance:
     """
 
     def difference(self, found, expected):
-        """Says how `found` differs from `expected`, both NumPy arrays; None if
-        it does not.
+        """Describes how `found` differs from `expected`, both NumPy arrays;
+        None if it does not.
         """
         if (found.dtype, found.shape) != (expected.dtype, expected.shape):
             return f"expected {expected.dtype}{list(expected.shape)}, found {found.dtype}{list(found.shape)}"
@@ -100,8 +100,7 @@ class Accumulated(Tolerance):
 
 
 def _first(wrong, found, expected):
-    """Describes the first of the elements that are wrong, and says how many
-    there are.
+    """Describes the first wrong element, and their number.
     """
     if not np.any(wrong):
         return None

@@ -15,16 +15,15 @@ from differential.facts import BITS, ROUNDED, Facts
 from differential.program import Type
 from differential.table import production
 
-#: What is known of a float that a loop carries: `carried` brings it back into
-#: this bound.
+#: Facts about a loop-carried float: `carried` reduces it to this bound.
 CARRIED = 4.0
 
-#: The most elements of what loops compute with.
+#: The maximum number of elements of values in loops.
 SMALL = 300
 
 
 def carries(block: Block, count: int) -> list[Value]:
-    """Initial values of what a loop carries, of several dtypes."""
+    """Initial loop-carried values, of several dtypes."""
     found = []
     for _ in range(count):
         dtypes = (
@@ -37,7 +36,7 @@ def carries(block: Block, count: int) -> list[Value]:
 def parameters(
     values: list[Value], uniform: bool
 ) -> list[tuple[Type, Facts, bool]]:
-    """Parameters of a loop's body for what it carries."""
+    """Parameters of a loop's body for its carried values."""
     return [
         (
             v.type,
@@ -49,7 +48,7 @@ def parameters(
 
 
 def carried(block: Block, previous: Value) -> str:
-    """An expression of what is carried on: of the type of `previous`, and
+    """An expression of the next carried value: of the type of `previous`, and
     bounded.
     """
     same = [
@@ -74,7 +73,7 @@ def carried(block: Block, previous: Value) -> str:
 
 
 def elements(block: Block, length: int | None) -> Value:
-    """What a scan goes over."""
+    """The operands over which a scan iterates."""
 
     def suits(type_):
         return (
@@ -151,8 +150,8 @@ def counted_loop(block: Block) -> Draft:
 
 @production("control", weight=1.5, differentiable=False, nested=True)
 def while_loop(block: Block) -> Draft:
-    """As long as a condition holds that depends on what is computed, at most
-    some number of iterations.
+    """`while_loop`, with a data-dependent condition and a bounded number of
+    iterations.
     """
     initial = carries(block, block.random.choice((1, 1, 2)))
     body = block.inner(

@@ -8,7 +8,7 @@ from differential.facts import Facts
 from differential.program import Type
 from differential.table import production
 
-#: The most elements of what derivatives are taken with respect to.
+#: The maximum number of elements of differentiated inputs.
 LARGEST = 600
 
 
@@ -49,7 +49,7 @@ def body_of(
 
 
 def scalar(body: Block) -> str:
-    """An expression of one float that depends on some of what a body computes."""
+    """An expression of one float that depends on some of a body's values."""
     floats = [v for v in body.values if v.dtype in FLOATS and v.size > 0]
     chosen = [*floats[-2:], *(v for v in body.parameters if v in floats)][
         : body.random.randint(1, 3)

@@ -6,8 +6,7 @@ from differential.facts import BITS, Facts, join
 from differential.program import Type
 from differential.table import production
 
-#: What JAX does about indices that are out of range. The default depends on the
-#: operation.
+#: JAX's modes for indices out of range. The default depends on the operation.
 GATHER_MODES = (
     "",
     ", mode='fill'",

@@ -1,5 +1,5 @@
 """Productions: slices, transposes, reshapes, broadcasts, concatenations, pads:
-what moves elements and computes none.
+movement without computation.
 """
 
 from differential.block import Block
@@ -253,8 +253,7 @@ def roll(block: Block) -> Draft:
 
 @production("movement", weight=2)
 def pad(block: Block) -> Draft:
-    """All modes of `jnp.pad`; those that repeat what is there need something
-    there.
+    """All modes of `jnp.pad`; those that repeat elements need at least one.
     """
     x = block.array(ranks=(1, 3), largest=LARGE, where=lambda t: t.size > 0)
     mode = block.random.choice(

@@ -1,5 +1,5 @@
-"""Productions: reductions over any dimensions, running sums, softmax and what
-else normalizes.
+"""Productions: reductions over any dimensions, running sums, softmax and other
+normalizations.
 """
 
 from differential.block import Block

@@ -1,5 +1,5 @@
-"""Productions: what replicas exchange; and how a value becomes equal on all of
-them, so that it can be kept.
+"""Productions: exchanges of replicas; and operations that make a value equal on
+all of them, so that it can be kept.
 """
 
 from differential.block import Block
