@@ -1,5 +1,5 @@
-"""Each pass on its own, on modules that no earlier pass has prepared for it: an
-error at an operation is fine, a crash is not.
+"""Each pass separately, on modules that no earlier pass has prepared: an error
+at an operation is allowed, a crash is not.
 """
 
 import os

@@ -2,7 +2,7 @@
 several levels, and compared.
 
 A program is data (`program.py`), made of operations (`scalar_ops.py`,
-`structured_ops.py`, ...). Of each value it is known statically which numbers it
-may be and how far executions may differ in it (`facts.py`), so that a
-difference beyond that is a defect.
+`structured_ops.py`, ...). For each value, the possible numbers and the allowed
+difference between executions are known statically (`facts.py`), so that a
+larger difference is a defect.
 """

@@ -72,7 +72,7 @@ def parse_arguments():
 
 
 def report(arguments, case, is_shrunk=True):
-    """Prints what a program does, and the smallest one like it."""
+    """Prints the result of a program, and its reduced form."""
     print(f"{case.command}: {case.failure.cause}", flush=True)
     if not is_shrunk or not arguments.attempts:
         return

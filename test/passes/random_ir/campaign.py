@@ -1,5 +1,5 @@
-"""Checks many programs: several at a time, which costs less, and those of a
-batch that fails one by one.
+"""Checks many programs in batches, which costs less, and those of a failing
+batch one by one.
 """
 
 import tempfile
@@ -65,7 +65,7 @@ def find_cases(checker, settings, seeds):
 
 def check_batch(settings, seeds):
     """The failing programs among those of consecutive seeds of one batch,
-    checked in a folder that is gone afterwards.
+    checked in a temporary folder.
     """
     with tempfile.TemporaryDirectory() as folder:
         return find_cases(settings.checker(folder), settings, seeds)
@@ -93,7 +93,7 @@ def run(settings, first, count, jobs=1):
 
 def describe_shrunk(case, most_attempts=300, folder=None):
     """The smallest program found that fails like a case, and the pass that
-    makes it fail, if it gives other numbers.
+    makes it fail, if its results differ.
 
     Its module and its inputs are left in `folder`, if there is one.
     """

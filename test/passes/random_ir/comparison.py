@@ -10,8 +10,8 @@ from .module import expected_names
 
 @dataclass(frozen=True)
 class Difference:
-    """Where an execution differs first. `what`, `name`: a result or variable;
-    `place`: the indices of the element.
+    """The first difference of an execution. `what`, `name`: a result or
+    variable; `place`: the indices of the element.
     """
 
     variant: str

@@ -1,5 +1,5 @@
-"""Set-up: the folder of the built tools is what the environment variable
-LOCKSTEP_BIN names.
+"""Set-up: the environment variable LOCKSTEP_BIN names the folder of the built
+tools.
 """
 
 import os

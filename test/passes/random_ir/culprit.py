@@ -1,7 +1,7 @@
-"""Names the pass that first makes a program give other numbers.
+"""Finds the first pass that changes the results of a program.
 
-Every execution has the mandatory passes. The optional ones are put back one
-after the other, from the pipeline of -O0 to that of -O2.
+Every execution has the mandatory passes. The optional ones are added one by
+one, from the pipeline of -O0 to that of -O2.
 """
 
 import re
@@ -43,8 +43,8 @@ def find_culprit(executor, program):
 
 
 def find_mandatory(executor, program):
-    """Which pass changes what is computed where none is optional, as far as the
-    check after each pass sees it on its own data.
+    """The mandatory pass that changes values, as far as the check after each
+    pass detects it on its own data.
     """
     pipeline = executor.pipeline(program, list(OPTIONAL_PASSES))
     messages = executor.start(

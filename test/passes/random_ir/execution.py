@@ -19,8 +19,8 @@ TIMEOUT = 300
 
 
 class ToolFailure(Exception):
-    """A tool has refused a program, crashed, or hung. `kind` says which; `text`
-    is what it printed.
+    """A tool has rejected a program, crashed, or hung, by `kind`; `text` is its
+    output.
     """
 
     def __init__(self, tool, kind, text):
@@ -163,7 +163,7 @@ class Executor:
         return done
 
     def run(self, tool, *arguments):
-        """What a tool prints. ToolFailure: it has not ended well."""
+        """The output of a tool. ToolFailure: it failed."""
         done = self.start(tool, *arguments)
         if done.returncode != 0:
             raise ToolFailure(tool, "fails", done.stderr)

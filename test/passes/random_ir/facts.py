@@ -1,5 +1,5 @@
-"""What is known of the numbers in a value: their range, their grain, and how
-far executions may differ.
+"""Facts about the numbers in a value: their range, their grain, and the allowed
+difference between executions.
 
 The interpreter and the compiled program must have the same bits unless floats
 are summed in another order or a function is
@@ -13,8 +13,7 @@ from .types import FLOATS, integer_range
 
 
 class Invalid(Exception):
-    """A program that is not defined, or of which it is not known what it should
-    give.
+    """A program that is undefined, or whose result is not known.
     """
 
 
@@ -59,7 +58,7 @@ def of_integer(element, low=None, high=None):
 
 
 def join(*all_facts):
-    """What is known of a value that is one of several."""
+    """Facts about a value that is one of several."""
     grains = [facts.grain for facts in all_facts]
     return Facts(
         min(facts.low for facts in all_facts),
@@ -80,8 +79,8 @@ def is_representable(element, magnitude, grain):
 
 
 def rounded(element, facts, roundings=1):
-    """`facts` of exact results after rounding to `element`, `roundings` times
-    at most on the way.
+    """`facts` of exact results after rounding to `element`, at most `roundings`
+    times.
 
     Invalid: numbers that may overflow.
     """

@@ -9,8 +9,8 @@ from .execution import ToolFailure
 
 @dataclass(frozen=True)
 class Failure:
-    """`variant`: the name of the execution that fails. `cause`: the same for
-    programs that fail alike. `text`: for those who read it.
+    """`variant`: the name of the failing execution. `cause`: equal for similar
+    failures. `text`: for people.
     """
 
     variant: str

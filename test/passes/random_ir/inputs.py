@@ -12,8 +12,7 @@ from .types import DTYPES, FLOATS, INTEGERS, integer_range
 
 @dataclass(frozen=True)
 class Kind:
-    """Numbers of a kind: `draw(random, count)` as f64 or i64, and what is known
-    of them.
+    """Numbers of a kind: `draw(random, count)` as f64 or i64, and their facts.
     """
 
     facts: Callable[[str], Facts]
@@ -110,8 +109,8 @@ def draw(kind, element, shape, seed):
 
 
 def round_to_bfloat(array):
-    """f32s whose lower half is zero: cut off, since inputs need not be rounded
-    correctly.
+    """f32s whose lower half is zero: truncated, since inputs need not be
+    rounded correctly.
     """
     return (
         (array.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)

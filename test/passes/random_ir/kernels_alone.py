@@ -65,8 +65,8 @@ def without_views(program):
 
 
 def permissions(program):
-    """For each result an argument of its type whose memory it may take over, or
-    -1. No argument is taken twice.
+    """For each result an argument of its type whose memory it may reuse, or -1.
+    No argument is reused twice.
     """
     types = analyze(program)
     free = list(range(len(program.arguments)))

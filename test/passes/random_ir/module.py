@@ -20,7 +20,7 @@ def input_name(number):
 
 
 def stored_type(type):
-    """The type in which an input is given: NumPy has no bf16."""
+    """The type of an input array: NumPy has no bf16."""
     return type.of("f32") if type.element == "bf16" else type
 
 
@@ -134,7 +134,7 @@ def input_arrays(program):
 
 
 def expected_names(program):
-    """What a run prints: (what, name) -> what is known of it."""
+    """The outputs of a run: (what, name) -> facts."""
     known = analyze(program)
     names = {
         ("result", result_name(number)): known[value]

@@ -1,11 +1,10 @@
-"""The compiler's pipeline as text, and edits that leave out what is optional in
-it.
+"""The compiler's pipeline as text, and edits that omit optional passes.
 """
 
 import re
 
-#: What is optional, in the order of the pipeline: the text of a pass in the
-#: pipeline of -O2, as a regular expression, and what stands for it at -O0.
+#: Optional passes, in pipeline order: the text of a pass in the pipeline of
+#: -O2, as a regular expression, and its replacement at -O0.
 OPTIONAL_PASSES = {
     "simplify-collectives": (
         r"func\.func\( simplify-collectives\{[^}]*\} \),",

@@ -16,7 +16,7 @@ from .types import Type
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a value. `is_uniform`: all replicas have the same."""
+    """Facts about a value. `is_uniform`: equal on all replicas."""
 
     type: Type
     facts: Facts
@@ -25,8 +25,8 @@ class Known:
 
 @dataclass(frozen=True)
 class Operation:
-    """What a statement does, without its operands. Subclasses are dataclasses
-    of its attributes.
+    """The operation of a statement, without its operands. Subclasses are
+    dataclasses of its attributes.
 
     `context` in `infer` and `render` gives access to values that regions take
     from outside.
@@ -78,8 +78,8 @@ class Region:
 
 @dataclass(frozen=True)
 class Argument:
-    """What goes into a step: a value of each replica's batch, or what a
-    variable holds, which is the same on all replicas.
+    """An input of a step: a value of each replica's batch, or the value of a
+    variable, which is equal on all replicas.
 
     `kind` is a key of `inputs.KINDS`, which together with `seed` determines the
     numbers.
@@ -164,7 +164,7 @@ def free_values(region):
 
 
 def analyze(program):
-    """What is known of every value. Invalid: the program is not defined."""
+    """The facts of every value. Invalid: the program is undefined."""
     context = Context({}, program.replicas)
     for argument in program.arguments:
         facts = facts_of_kind(argument.kind, argument.type.element)

@@ -1,5 +1,5 @@
-"""Programs that are made of others: with other numbers of values, several as
-one, without what is not used.
+"""Transformations of programs: renumbering of values, concatenation, removal of
+unused statements.
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def renumbered(program, offset):
 
 
 def merged(programs):
-    """One program that does what all of `programs` do, one after the other."""
+    """The concatenation of `programs` as one program."""
     arguments, statements, results, stores = [], [], [], []
     offset = 0
     for program in programs:

@@ -12,7 +12,8 @@ from .types import FLOATS
 
 
 def top_level(program):
-    """The step as a region, which yields its results and what variables take."""
+    """The step as a region, which yields its results and the new values of
+    variables."""
     return Region(
         (),
         program.statements,
@@ -37,7 +38,7 @@ def with_top_level(program, region):
 
 
 #
-# Smaller programs. Those that are much smaller come first.
+# Smaller programs, the much smaller ones first.
 #
 
 
@@ -189,8 +190,8 @@ def inlined(statement):
 
 
 def smaller_statements(statement, known, visible):
-    """The statement with other attributes, fewer values that it carries, or
-    smaller regions; and what replaces results that are gone.
+    """The statement with other attributes, fewer carried values, or smaller
+    regions; and replacements for removed results.
     """
     operation = statement.operation
     for simple in operation.simpler():
@@ -211,8 +212,8 @@ def smaller_statements(statement, known, visible):
 
 
 def fewer_carried(statement):
-    """A loop without one of the values that it carries: what it was in the
-    beginning takes its place.
+    """A loop without one of its carried values, which is replaced by its
+    initial value.
     """
     operation = statement.operation
     counts, initial = (

@@ -89,8 +89,8 @@ class StepChecker:
         return None
 
     def again(self, failure):
-        """A function that checks a program as far as such a failure needs, and
-        gives what it finds.
+        """A function that checks a program as far as needed for such a failure,
+        and returns the result.
         """
         named = [
             variant for variant in VARIANTS if variant.name == failure.variant
@@ -102,7 +102,7 @@ class StepChecker:
         return lambda program: self.check([program], variants)
 
     def culprit(self, program):
-        """The pass that first gives other numbers."""
+        """The first pass that changes results."""
         try:
             return find_culprit(self.executor, program)
         except ToolFailure as failure:

@@ -1,5 +1,5 @@
-"""The generator makes the programs that it should, and what it knows of their
-values is true.
+"""The generator makes the intended programs, and its facts about values are
+true.
 """
 
 import numpy as np
@@ -137,8 +137,8 @@ def test_every_element_type_and_size_is_drawn(programs):
 
 
 def test_results_lie_in_the_range_that_is_known(programs, executor):
-    """Values that the interpreter gives are what `analyze` says of them: finite
-    or not, in their range, multiples of the grain.
+    """Values of the interpreter satisfy the facts of `analyze`: finite or not,
+    in their range, multiples of the grain.
     """
     for first in range(0, 100, 10):
         batch = [

@@ -1,5 +1,5 @@
-"""Random programs give what the interpreter gives, compiled in every variant,
-and so do random kernels.
+"""Random programs, compiled in every variant, have the interpreter's results,
+as do random kernels.
 
 `LOCKSTEP_RANDOM_IR=20000 LOCKSTEP_RANDOM_IR_SEED=7000` checks that many, from
 that seed on; a tenth as many kernels.

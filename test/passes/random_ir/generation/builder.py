@@ -1,5 +1,4 @@
-"""Builds a program, statement by statement, and offers what there is as
-operands.
+"""Builds a program, statement by statement, and offers its values as operands.
 """
 
 from contextlib import contextmanager
@@ -10,8 +9,8 @@ from ..operations.scalars import Arithmetic, Convert, Number
 from ..program import Context, Known, Region, Statement
 from ..types import ELEMENTS, FLOATS, Type
 
-#: Sizes: none, one, odd ones, primes, multiples of a vector and what is just
-#: beside, larger than a tile.
+#: Sizes: none, one, odd ones, primes, multiples of a vector and their
+#: neighbours, larger than a tile.
 SIZES = [0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 32, 33, 64, 67, 130, 257]
 #: Bounds on the elements of an input: of few programs it is so large that
 #: several workers share a kernel.
@@ -68,8 +67,8 @@ class Builder:
         return values[0] if len(values) == 1 else values
 
     def attempt(self, production):
-        """Whether `production(builder)` has succeeded; what it has added is
-        gone if it has not.
+        """Whether `production(builder)` has succeeded; its additions are undone
+        if it has not.
         """
         blocks, statements, visible = (
             len(self.blocks),

@@ -59,8 +59,8 @@ def body_statements(builder, most):
 
 
 def next_values(builder, arguments, types):
-    """What is yielded for each of these types: mostly what the region has made
-    last, sometimes an argument, perhaps in another place.
+    """The yielded values for these types: mostly the latest values of the
+    region, sometimes an argument, perhaps in another position.
     """
     yields = []
     for number, type in enumerate(types):
@@ -119,8 +119,8 @@ def for_loop(builder):
 
 @nested
 def rotation(builder):
-    """A loop that hands its values on in another order, with one of them
-    changed: what is overwritten is still needed.
+    """A loop that permutes its carried values and changes one of them:
+    overwritten values are still needed.
     """
     first = builder.tensor()
     initial = [
@@ -304,7 +304,7 @@ def row_slice(builder, counter, rows, rest, is_reversed):
 
 @nested
 def while_loop(builder):
-    """A loop that ends when a condition on what it carries does not hold, or
+    """A loop that ends when a condition on its carried values does not hold, or
     after a few iterations.
     """
     initial = carried_values(builder)

@@ -1,5 +1,4 @@
-"""Random `linalg.generic`s: what they read, how they walk over it, and what
-they compute.
+"""Random `linalg.generic`s: their operands, indexing maps, and bodies.
 """
 
 from ..facts import Invalid

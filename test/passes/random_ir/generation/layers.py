@@ -152,7 +152,8 @@ def softmax(builder):
 
 
 def centered(builder):
-    """Each row without its mean, and the sum of the squares of what is left."""
+    """Each row minus its mean, and the sum of the squares of the
+    differences."""
     source = float_matrix(builder)
     type = builder.type(source)
     rows = Type(type.element, type.shape[:1])

@@ -1,5 +1,5 @@
-"""Forms in which several operations share memory: what decides about computing
-in place has to tell them apart.
+"""Forms in which several operations share memory, which decisions about
+in-place computation must distinguish.
 """
 
 from ..facts import Invalid
@@ -143,7 +143,7 @@ def swapped_halves(builder):
 
 
 def old_and_new(builder):
-    """A tensor, a changed version of it, and what is computed from both."""
+    """A tensor, a changed version of it, and a function of both."""
     source = rank_one_or_more(builder)
     changed = len(builder.visible)
     builder.random.choice([shifted, swapped_halves])(builder)

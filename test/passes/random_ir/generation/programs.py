@@ -1,5 +1,5 @@
-"""Random programs: which productions there are, how often they are drawn, and
-what a program keeps.
+"""Random programs: the productions, their weights, and the results of a
+program.
 """
 
 from random import Random
@@ -68,7 +68,7 @@ PRODUCTIONS = {
     collectives.replica_id: 1,
 }
 
-#: What a region may have, as often as its weight says.
+#: The productions of a region, by weight.
 INNER_PRODUCTIONS = [
     production
     for production, weight in PRODUCTIONS.items()
@@ -79,8 +79,8 @@ MOST_RESULTS = 6
 
 
 def draw_arguments(builder):
-    """Inputs of each replica, and variables: what is computed from variables
-    alone is the same on all replicas.
+    """Inputs of each replica, and variables: values computed only from
+    variables are equal on all replicas.
     """
     arguments = []
     variable_share = builder.random.choice([0, 0.3, 0.3, 1])
@@ -116,8 +116,8 @@ def add_index_source(builder, arguments):
 
 
 def draw_statements(builder):
-    """So many productions as are wanted, most of which work on what the last
-    ones have made.
+    """The requested number of productions, most of which use the results of the
+    latest ones.
     """
     productions, weights = list(PRODUCTIONS), list(PRODUCTIONS.values())
     wanted = builder.random.choice([2, 3, 4, 6, 8, 12])
@@ -157,8 +157,8 @@ def draw_results(builder):
 
 
 def draw_stores(builder, arguments, results):
-    """Variables that take new values: those that are read, and new ones in the
-    place of results.
+    """Variables that are assigned: those that are read, and new ones instead of
+    results.
     """
     stores = []
     for number, argument in enumerate(list(arguments)):

@@ -23,7 +23,7 @@ from ..operations.scalars import (
 )
 from ..types import ELEMENTS, FLOATS
 
-#: Operations that are drawn less often, since what follows is known with an
+#: Operations that are drawn less often, since the facts after them have an
 #: error.
 RARE = [
     name

@@ -1,3 +1,2 @@
-"""The operations that programs have: what is known of their results, and how
-they are written.
+"""The operations of programs: facts about their results, and their text.
 """

@@ -95,8 +95,8 @@ class AllReduce(Operation):
 
 @dataclass(frozen=True)
 class AllGather(Operation):
-    """`replica.all_gather`: the values of all replicas one after the other
-    along an axis.
+    """`replica.all_gather`: the values of all replicas concatenated along an
+    axis.
     """
 
     axis: int

@@ -1,5 +1,5 @@
-"""What is known of the results of reductions, whatever the order in which
-elements are combined.
+"""Facts about the results of reductions, for any order in which elements are
+combined.
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ from .scalar_table import ARITHMETIC, BITWISE
 
 
 def combined(element, combiner, terms, init, count):
-    """What is known of `init` combined with `count` numbers, in any order."""
+    """Facts about `init` combined with `count` numbers, in any order."""
     if count == 0:
         return init
     if combiner == "arith.addf":
@@ -74,8 +74,8 @@ def multiplied(element, terms, init, count):
 
 
 def multiply_accumulated(element, a, b, init, count):
-    """What is known of the sum of an initial number and `count` products, none
-    of which is rounded by itself.
+    """Facts about the sum of an initial number and `count` products, none of
+    which is rounded separately.
     """
     if element in FLOATS:
         return combined(element, "arith.addf", product_of(a, b), init, count)

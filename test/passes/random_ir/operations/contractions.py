@@ -10,8 +10,8 @@ from .scalar_rules import require
 from .scalar_table import WIDTHS, domain_of
 from .scalars import known
 
-#: Dimensions of the operands and of the result, by letters; what the result
-#: does not have is summed.
+#: Dimensions of the operands and of the result, by letters; dimensions absent
+#: from the result are summed.
 PRODUCTS = {
     "matmul": ("mk", "kn", "mn"),
     "batch_matmul": ("bmk", "bkn", "bmn"),
@@ -44,8 +44,7 @@ WINDOW_DIMENSIONS = "dhw"
 
 
 def extended(element, operand):
-    """What is known of an operand in the type of the result, which may be
-    wider.
+    """Facts about an operand in the type of the result, which may be wider.
     """
     source = operand.type.element
     is_wider = (
@@ -69,8 +68,8 @@ def bind(letters, shape, sizes):
 
 @dataclass(frozen=True)
 class Product(Operation):
-    """An operation of the table `PRODUCTS`. Operands: both factors, and what
-    the products are added to.
+    """An operation of the table `PRODUCTS`. Operands: both factors, and the
+    initial value.
     """
 
     name: str
@@ -102,7 +101,7 @@ class Product(Operation):
 @dataclass(frozen=True)
 class Convolution(Operation):
     """An operation of the table `CONVOLUTIONS`. Operands: input, filter or
-    window, and what the sums are added to.
+    window, and the initial value.
     """
 
     name: str

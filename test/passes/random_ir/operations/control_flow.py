@@ -9,7 +9,7 @@ from .scalar_rules import require
 
 
 def join_all(alternatives):
-    """What is known of values that are those of one of several alternatives."""
+    """Facts about values of one of several alternatives."""
     return [
         Known(
             choices[0].type,
@@ -35,10 +35,10 @@ def varying_unless(is_uniform, values):
 
 
 def uniform_throughout(initial, iterate):
-    """What a loop begins with, uniform only where what is carried is so in
-    every iteration, however many there are.
+    """The initial values of a loop, uniform only if the carried values are in
+    every iteration, for any trip count.
 
-    `iterate`: what is carried after an iteration -> what is carried after the
+    `iterate`: carried values after an iteration -> carried values after the
     next one.
     """
     while True:
@@ -171,12 +171,12 @@ class For(Operation):
 
 @dataclass(frozen=True)
 class While(Operation):
-    """`scf.while` of `limit` iterations at most. Operands: what the loop
-    carries.
+    """`scf.while` of at most `limit` iterations. Operands: the initial carried
+    values.
 
-    `before` yields whether there is another iteration, a boolean, and then what
-    is handed to `after`, which yields what is carried. A counter, which the
-    text alone has, ends the loop.
+    `before` yields whether there is another iteration, a boolean, and the
+    arguments of `after`, which yields the carried values. A counter, which only
+    the text has, ends the loop.
     """
 
     limit: int
@@ -350,7 +350,7 @@ class Switch(Operation):
 
 
 def branch(choice, regions, context):
-    """What is known of the results of one of several regions."""
+    """Facts about the results of one of several regions."""
     alternatives, is_uniform = [], choice.is_uniform
     for region in regions:
         alternatives.append(context.run_region(region, []))

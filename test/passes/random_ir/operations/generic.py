@@ -317,8 +317,8 @@ class Generic(Operation):
 
     @staticmethod
     def render_combiner(output, value, result, printer):
-        """What is yielded for an output: the number of the body, or what the
-        combiner makes of it and the old element.
+        """The yielded value of an output: the number of the body, or the
+        combination of it with the old element.
         """
         name, base = printer.name(value), printer.name(result)
         if output.combiner is None:

@@ -96,7 +96,7 @@ def render_rearranged(statement, printer, name, attribute):
 @dataclass(frozen=True)
 class Reduce(Operation):
     """`linalg.reduce` over `dims` by an operation of `COMBINERS`. Operands: a
-    tensor and what its elements are combined with.
+    tensor and the initial value.
     """
 
     combiner: str
@@ -141,7 +141,8 @@ class Reduce(Operation):
         )
 
 
-#: Named element-wise operations, and what they are for floats and for integers.
+#: Named element-wise operations, and their scalar forms for floats and for
+#: integers.
 ELEMENTWISE = {
     "add": ("arith.addf", "arith.addi"),
     "sub": ("arith.subf", "arith.subi"),

@@ -1,9 +1,8 @@
-"""What is known of the results of scalar operations, from what is known of
-their operands.
+"""Facts about the results of scalar operations, from those of their operands.
 
-A rule takes the element type of the result and the facts of each operand, and
-gives the facts of the result; it raises `Invalid` where executions may differ,
-or where the operation is not defined.
+A rule maps the element type of the result and the facts of each operand to the
+facts of the result; it raises `Invalid` where executions may differ, or where
+the operation is not defined.
 """
 
 from dataclasses import replace

@@ -106,7 +106,7 @@ ARITHMETIC = {
     "math.atan": ScalarOp(
         1, "float", rules.function(*TESTED, lambda low, high: (-1.6, 1.6), 1.0)
     ),
-    # There is no code for `math.erf` on f64; what JAX makes of its own is other
+    # There is no code for `math.erf` on f64; JAX lowers its own to other
     # operations.
     "math.erf": ScalarOp(
         1,

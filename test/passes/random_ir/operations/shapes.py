@@ -1,4 +1,4 @@
-"""Operations of `tensor` that give the same elements another shape."""
+"""Operations of `tensor` that change the shape, not the elements."""
 
 from dataclasses import dataclass, replace
 from math import prod
