@@ -138,7 +138,7 @@ void Batches::Impl::produce() {
 
 Expected<const Batch *> Batches::Impl::next() {
   std::unique_lock<std::mutex> lock(mutex);
-  ++taken; // Also gives the previous batch back.
+  ++taken; // Also releases the previous batch.
   if (producerSleeps && inUse() <= slots.size() / 2)
     slotFreed.notify_one();
   if (produced < taken) {

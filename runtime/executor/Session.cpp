@@ -66,7 +66,7 @@ Session::~Session() {
     keepUntilExit(std::move(impl));
     return;
   }
-  // Workers look at the states of programs, whose queues notify workers.
+  // Workers access the states of programs, whose queues notify workers.
   impl->executor->join();
   impl->states.clear();
 }
@@ -183,7 +183,7 @@ Status Session::bindInput(ProgramId program, unsigned replica,
     return invalidArgument(
         fmt::format("expected input aligned to {} bytes, found address {}",
                     inputAlignment, static_cast<const void *>(base)));
-  // Nobody writes to inputs: the verifier refuses a program that tries to.
+  // The cast is safe: the verifier rejects programs that write to inputs.
   auto *address = const_cast<std::byte *>(base);
   impl->inputs[program][replica] = address;
   if (impl->states[program])
@@ -206,7 +206,7 @@ Status Session::bindBatches(ProgramId program, unsigned replica,
       return invalidArgument(
           fmt::format("expected a batch aligned to {} bytes, found address {}",
                       inputAlignment, static_cast<const void *>(base)));
-    // Nobody writes to inputs: the verifier refuses a program that tries to.
+    // The cast is safe: the verifier rejects programs that write to inputs.
     bound.push_back(const_cast<std::byte *>(base));
   }
   if (auto it = impl->scalarIndex.find("num_batches");

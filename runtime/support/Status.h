@@ -28,7 +28,8 @@ enum class StatusCode : uint8_t {
   corrupted = 2,
   /// Well formed, but not for this machine or this version of Lockstep.
   unsupported = 3,
-  /// The operating system refused: file not found, out of memory, disk full.
+  /// A call of the operating system failed: file not found, out of memory, disk
+  /// full.
   system = 4,
   /// No replica made progress for the session's deadline; the session is
   /// poisoned.

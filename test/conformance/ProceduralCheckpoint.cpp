@@ -110,7 +110,7 @@ Status createVariable(const json &testCase, unsigned replicas,
   return Status::success();
 }
 
-/// What a read of all replicas gives.
+/// The result of a read of all replicas.
 Expected<json> crossRead(const CaseVariable &variable) {
   const VariableView &view = variable.view;
   if (view.synchronization == artifact::Synchronization::on_write)

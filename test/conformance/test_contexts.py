@@ -1,4 +1,4 @@
-"""Contexts, regrouping, control flow, and the order in which replicas meet."""
+"""Contexts, regrouping, control flow, and the order of rendezvous."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The reference comes to what was recorded, on every case that has a program."""
+"""The reference has the recorded results, on every case with a program."""
 
 from pathlib import Path
 

@@ -67,8 +67,8 @@ def test_each_is_made_of_the_ones_before(interpreted, replicas):
 
 
 def test_a_choice_between_carried_ones(interpreted):
-    """By a select, and by a branch one side of which gives what stands outside
-    of the loop, which is needed later.
+    """By a select, and by a branch with one side that yields a value from
+    outside of the loop, which is used later.
     """
     loop = f"""%a, %b = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
     %first = arith.cmpi eq, %i, %c0 : index

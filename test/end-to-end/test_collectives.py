@@ -293,7 +293,7 @@ BY_RANK = """  %r = replica.id : tensor<i32>
 
 
 def branch(condition, kind, taken, other):
-    """A branch on which of the two sides gives `y`."""
+    """A branch that selects the side that yields `y`."""
     sides = "  } else {\n".join(
         f"{body}    scf.yield %{value} : {kind}\n"
         for body, value in (taken, other)
@@ -409,7 +409,7 @@ def test_the_rank_decides_with_results_of_other_shapes(run):
 
 
 def test_the_rank_decides_about_one_side(run):
-    """Only ranks 0 and 1 scatter rows; the others go on."""
+    """Only ranks 0 and 1 scatter rows; the others continue."""
     scatter = "    %counts = arith.constant dense<1> : tensor<1xi64>\n" + collective(
         "rows", "scatter", [("%x", "tensor<4xf32>"), ("%counts", "tensor<1xi64>")], ["tensor<1xf32>"], group="low", attributes="root 1 axis 0",
     )  # fmt: skip

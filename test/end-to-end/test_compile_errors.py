@@ -63,7 +63,7 @@ def test_collective_under_a_varying_condition(refused):
     )
 
 
-# What jaxlib leaves in StableHLO and nobody here has a rule for.
+# An operation that jaxlib leaves in StableHLO and that has no rule here.
 def test_unknown_operation(refused):
     text = refused(
         '    %r = "stablehlo.fft"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("train.py":3:5)',
@@ -171,7 +171,8 @@ def test_a_failing_compilation_leaves_the_artifact_that_is_there(
 
 
 def test_a_run_is_not_disturbed_by_a_new_artifact(tools, examples, tmp_path):
-    """The new one is another file: who has the old one open keeps it."""
+    """The new one is another file: processes that have opened the old one keep
+    it."""
     output = tools.compile(
         examples("digits-mlp").source, tmp_path / "x.lockstep", "--replicas=2"
     )

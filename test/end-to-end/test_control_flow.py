@@ -185,8 +185,8 @@ def test_carried_values_that_start_from_one_value(
 
 @pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
 def test_carried_values_without_a_start(interpreted, exchange):
-    """Both loops start from memory that nobody has written, and write it before
-    they read it; equal memory is one value after CSE.
+    """Both loops start from unwritten memory, and write it before they read it;
+    equal memory is one value after CSE.
     """
     exchanged = (
         f"%m = replica.all_reduce mean %f : {T}"

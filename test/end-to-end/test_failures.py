@@ -68,8 +68,8 @@ LOOP = """replica.step @step(%x: tensor<16x16xf32> {replica.batch = "x"}) -> (te
 """
 
 
-# Who is in a loop makes progress, so no deadline passes; but others wait for
-# it, and that is said. Signals end such a step as any other.
+# A replica in a loop makes progress, so no deadline expires; but others wait
+# for it, which is reported. Signals end such a step as any other.
 def test_a_loop_without_an_end_is_told(tools, tmp_path):
     source, artifact, report = (
         tmp_path / name
@@ -152,8 +152,8 @@ def test_a_slow_step_of_64_replicas_is_no_hang(
     tools.run("lockstep-run", *arguments, f"--deadline={float(taken[1]) / 2}")
 
 
-# A learning rate that no model survives: JAX's loss is NaN from the second step
-# on, and so is this one, wherever it is told.
+# A too large learning rate: JAX's loss is NaN from the second step on, and so
+# is this one, in all outputs.
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_a_loss_that_is_not_a_number_is_told(
     tools, examples, compiled, tmp_path, level
@@ -267,7 +267,7 @@ def test_the_kernel_that_makes_a_nan_is_named(
     )
 
 
-# What comes with the data is told apart from what a kernel makes of it.
+# A NaN in the data is distinguished from one that a kernel creates.
 def test_a_nan_in_the_data_is_told(tools, examples, compiled, tmp_path):
     mlp = examples("digits-mlp")
     data = dict(np.load(mlp.folder / "train.npz"))

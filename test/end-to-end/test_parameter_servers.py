@@ -150,7 +150,7 @@ def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(
     replicas, servers, batch = 3, 4, 32
     random = np.random.default_rng(0)
     ids = [random.integers(0, 1000, batch) for _ in range(replicas)]
-    # Half of what one replica asks for does not exist: nobody is asked for it.
+    # Half of one replica's ids do not exist: they are not sent to servers.
     ids[2][::2] = -1
     rows = sum(int((each >= 0).sum()) for each in ids)
     strategy = {
@@ -211,17 +211,15 @@ def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(
                 )
             )
     assert exchanged[1000] == exchanged[100_000]
-    # Each replica tells each server how many rows it needs, and then, row by
-    # row, which; it gets them, and gives what changes. Shapes go along, a
-    # number for each dimension.
+    # Each replica sends the number of rows and the ids to each server, receives
+    # the rows, and sends updates; shapes, too, a number for each dimension.
     pairs = replicas * servers
     given, got = (
         pairs * 8 + rows * (8 + 4 * 64) + pairs * (1 + 1 + 2) * 8,
         rows * 4 * 64 + pairs * 8,
     )
     assert exchanged[1000][1] == got
-    # What is optimized sends the numbers of rows once, for looking up and for
-    # changing.
+    # Optimized code sends the ids once, for lookup and update.
     assert (
         exchanged[1000][0] == given
         if level == "-O2"
@@ -316,7 +314,7 @@ replica.step @step(%x: tensor<4xf32> {{replica.batch = "x"}}, %k: tensor<i32> {{
   replica.return
 }}
 """)
-    # Both sides of each branch, and no turn at all.
+    # Both sides of each branch, and no iteration.
     for value, turns in ((0.5, 3), (2.5, 3), (-2.5, 0)):
         x = {
             f"x@{r}": np.array(

@@ -203,7 +203,7 @@ def test_what_workers_do_on_their_own_adds_up(
     source = tmp_path / "alone.mlir"
     source.write_text(ALONE)
     random = np.random.default_rng(0)
-    # All examples are equal, so it makes no difference who takes which.
+    # All examples are equal, so their assignment to workers is irrelevant.
     ids = random.integers(-1, 8, 3).astype(np.int64)
     rows = random.integers(-3, 4, (3, 2)).astype(np.float32)
     np.savez(

@@ -157,7 +157,7 @@ def test_a_step_that_is_left_early(interpreted, replicas, limit):
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_blocks_that_replicas_go_through_differently(interpreted, replicas):
-    """All ways issue the same: a switch between blocks on data of each replica."""
+    """All paths issue the same: a switch of blocks on data of each replica."""
     body = f"""
   %at = arith.constant 0 : index
   %c = tensor.extract %which[%at] : tensor<1xi1>
@@ -187,8 +187,8 @@ def test_blocks_that_replicas_go_through_differently(interpreted, replicas):
 def test_a_branch_that_makes_the_scale_and_the_own_gradient(
     interpreted, replicas
 ):
-    """Loss scaling: what a branch without collectives gives is partly equal on
-    all replicas. It is assigned, and decides a collective.
+    """Loss scaling: the results of a branch without collectives are partly
+    equal on all replicas. They are assigned, and decide a collective.
     """
     body = f"""
   %limit = arith.constant 5.0 : f32

@@ -150,8 +150,8 @@ def test_one_worker_is_like_all_replicas_together(
         ], read_variables(tmp_path / folder / f"checkpoint-{steps}.safetensors")
 
     assert train("alone", "--workers=1") == train("together")
-    # Gradients of values that others have changed meanwhile need a smaller
-    # step: how many there are depends on who is how fast.
+    # Stale gradients need a smaller step: their number depends on the relative
+    # speed of workers.
     lines, _ = train("several", "--workers=3", "--set=lr=0.005")
     losses = [line["loss"] for line in lines if "loss" in line]
     assert len(losses) == steps
@@ -167,7 +167,7 @@ def test_what_was_saved_is_gone_on_with(counters):
     assert metrics[-1]["epoch"] == 3
 
 
-# The worker that is stuck is reported, and nobody waits for it.
+# The blocked worker is reported, and not waited for.
 def test_a_worker_that_is_stuck_ends_the_run(counters):
     done = counters(
         "-O2",
@@ -208,8 +208,8 @@ def test_a_signal_ends_the_run_after_the_steps_at_hand(
     )
 
 
-# Nobody waits for a worker that is stuck after the second one, and what it
-# leaves behind is the interruption.
+# A blocked worker is not waited for after the second signal, and the result is
+# the interruption.
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_second_signal_gives_the_steps_up(tools, command, workers):
     fault = "--inject=pause:replica=0,command=1,program=step"

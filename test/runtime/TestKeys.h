@@ -11,7 +11,7 @@
 
 namespace lockstep::runtime::test {
 
-/// A key pair as OpenSSL writes it. The same seed gives the same keys.
+/// A key pair as OpenSSL writes it, deterministic in the seed.
 struct TestKey {
   explicit TestKey(uint8_t seed);
   /// The pair whose private key is these 32 bytes.

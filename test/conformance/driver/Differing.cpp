@@ -279,7 +279,7 @@ FrontEnd::computeForEach(const Json &statement,
     Object result = compute();
     for (int64_t replica : group)
       results[replica] = result;
-    // What replicas have that are not here is what nobody reads.
+    // Components of absent replicas are arbitrary and not read.
     if (&group == &groups.front())
       results.assign(results.size(), result);
   }

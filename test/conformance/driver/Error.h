@@ -1,4 +1,4 @@
-//===- Error.h - What is wrong with a program ------------------*- C++ -*-===//
+//===- Error.h - errors of programs -----------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_ERROR_H
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_ERROR_H
@@ -11,8 +11,8 @@
 
 namespace lockstep::conformance::driver {
 
-/// The front end refuses a program, as `tf.distribute`'s Python layer would, or
-/// cannot say it in the dialect.
+/// The front end rejects a program, as `tf.distribute`'s Python layer would, or
+/// cannot express it in the dialect.
 struct CaseError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

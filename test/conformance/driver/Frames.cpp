@@ -114,8 +114,8 @@ Leaf FrontEnd::localize(const Leaf &leaf, Frame &at) {
     return leaf;
   if (!at.parent)
     throw CaseError("a value is used outside of the function that computed it");
-  // What a merge_call's function finds that was made in cross-replica context
-  // is still a value of all replicas.
+  // A value of cross-replica context that a merge_call's function uses is still
+  // a value of all replicas.
   bool isOfAll = at.kind == Frame::Kind::Merge &&
                  !leaf.frame->isReplicaContext() &&
                  leaf.spread == Spread::PerReplica && !leaf.component;
@@ -133,8 +133,8 @@ Object FrontEnd::finish(Frame &closed, const Object &returned,
   SmallVector<Value> yields(leadingYields);
   SmallVector<Type> types;
   std::map<std::pair<void *, const void *>, size_t> numbers;
-  // A value that came in as one object goes out as that object; all others are
-  // results.
+  // A value that was passed in as one object is returned as that object; all
+  // others are results.
   auto outsideOf = [&](Value part) -> Value {
     auto argument = dyn_cast<BlockArgument>(part);
     if (!argument || argument.getOwner() != &closed.region->front() ||
@@ -220,8 +220,8 @@ void FrontEnd::requireReplicaContext(const Json &statement,
   requireOwnStrategy(statement.at("op").get<std::string>());
   if (isReplicaContext() || isDefaultContext())
     return;
-  // The dialect refuses what it can say; it cannot say one replica's
-  // computation on the values of all.
+  // The dialect rejects programs that it can express; it cannot express one
+  // replica's computation on the values of all.
   for (const Leaf &leaf : leaves)
     if (leaf.isTensor() && !isa<TensorType>(leaf.value.getType()))
       refuse("E_CONTEXT",

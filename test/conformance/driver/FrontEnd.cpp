@@ -48,8 +48,8 @@ Object FrontEnd::executeOperation(const Json &statement) {
         Frame &inner = *std::exchange(frame, frame->parent);
         Object result = handle();
         frame = &inner;
-        // The function is executed once for each copy: what it computes is
-        // another object each time.
+        // The function is executed once for each copy: its results are
+        // different objects each time.
         bool computes = name != "local_results";
         return mapLeaves(enter(inner, result), [&](const Leaf &leaf) {
           Leaf each = leaf;

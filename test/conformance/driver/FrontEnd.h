@@ -1,16 +1,16 @@
-//===- FrontEnd.h - From a case's program to replica IR ---------*- C++ -*-===//
+//===- FrontEnd.h - from cases to replica IR --------------------*- C++ -*-===//
 //
-// Does what the Python layer of `tf.distribute` does while it traces a program:
-// executes the statements in order, computes on nests and numbers of the host
-// itself, keeps track of which objects are the same, and emits an operation of
-// the `replica` dialect, or of upstream math, for whatever a tensor depends on.
-// One statement has one handler; they are in a table each for
+// Replaces the Python layer of `tf.distribute` in tracing a program: executes
+// the statements in order, computes on nests and host numbers, tracks the
+// identity of objects, and emits operations of the `replica` dialect and of
+// upstream math for computations on tensors. One statement has one handler;
+// they are in a table each for
 //   CrossReplica.cpp (with Reductions.cpp)   Updates.cpp
 //   ReplicaContext.cpp                       VariableStatements.cpp
 //   Scopes.cpp                               ControlFlow.cpp
 //   MathStatements.cpp (with Gradient.cpp)
-// What replicas have of different kinds or types, because a branch on their
-// number was taken while tracing: Differing.cpp
+// Values that differ in kind or type between replicas, after a branch on their
+// number during tracing: Differing.cpp
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,8 @@ public:
   FrontEnd(const Case &one, mlir::MLIRContext &context);
   ~FrontEnd();
 
-  /// Throws CaseError for what the Python layer refuses, and for what is not
-  /// supported. The module is not verified yet.
+  /// Throws CaseError for programs that the Python layer rejects, and for
+  /// unsupported ones. The module is not verified yet.
   Program build();
 
 private:
@@ -51,8 +51,8 @@ private:
   void execute(const Json &statements);
   void executeStatement(const Json &statement);
   Object executeOperation(const Json &statement);
-  /// Notes that replicas meet in this statement, as far as all of them have to
-  /// say the same.
+  /// Records that replicas rendezvous in this statement, with the part on which
+  /// all must agree.
   void noteMeeting(const Json &statement);
   bool computesPerWorker(const Json &statement);
   /// Whether a statement of an update's function is about values of all
@@ -77,8 +77,7 @@ private:
   /// Switches to a new frame inside of the current one; `close` switches back.
   Frame &open(Frame::Kind kind);
   void close(Frame &frame);
-  /// The leaf as the current frame knows it; objects from outside become
-  /// operands on the way.
+  /// The leaf in the current frame; objects from outside become operands.
   Leaf localize(const Leaf &leaf, Frame &at);
   Leaf enter(Frame &at, const Leaf &leaf, bool isArgument);
   Object enter(Frame &at, const Object &object) {
@@ -87,9 +86,9 @@ private:
     });
   }
   mlir::Value enter(Frame &at, mlir::Value outer, mlir::Type inner);
-  /// Makes an operation of a frame that is closed. `leave` gives, for each leaf
+  /// Creates an operation from a closed frame. `leave` returns, for each leaf
   /// that the region returns, the type of the result and its spread outside;
-  /// leaves without a tensor stay as they are.
+  /// leaves without a tensor are unchanged.
   using Leave = std::function<std::pair<mlir::Type, Spread>(mlir::Type inner,
                                                             Spread spread)>;
   Object finish(Frame &frame, const Object &returned, mlir::StringRef operation,
@@ -102,7 +101,7 @@ private:
   bool hasSeveralReplicas() const { return one.strategy.replicas > 1; }
   /// A per-replica type; with one replica, the type itself.
   mlir::Type perReplica(mlir::Type type) const;
-  /// The type and spread of what a strategy with copies has of each.
+  /// The type and spread of a value with a copy on each replica.
   std::pair<mlir::Type, Spread> mirrored(mlir::Type type) const;
   bool isReplicaContext() const { return frame->isReplicaContext(); }
   /// In the function of an update, which is executed for each copy.
@@ -119,7 +118,7 @@ private:
   bool isDefaultContext() const {
     return isOutside() && one.strategy.properties().isImplicit;
   }
-  /// Leaves to the dialect what it can refuse itself.
+  /// Errors that the dialect can detect are left to it.
   void requireReplicaContext(const Json &statement,
                              llvm::ArrayRef<Leaf> leaves);
   void requireSomeReplicaContext(const Json &statement) const;
@@ -146,38 +145,37 @@ private:
   /// Of `{"bytes_per_pack": 8, "timeout_seconds": 1.5, "implementation":
   /// "RING"}`, the bound on packs; 0 if there is none.
   int64_t checkOptions(const Json &statement);
-  /// Collectives of one replica give values back as they are, the mean of
-  /// integers too.
+  /// Collectives of one replica return values unchanged, the mean of integers
+  /// too.
   bool isIdentity() const { return !hasSeveralReplicas(); }
   mlir::TensorType reducedType(replica::Reduction reduction,
                                mlir::Type component, bool keepsType);
   mlir::RankedTensorType gatheredType(mlir::RankedTensorType type,
                                       int64_t axis) const;
-  /// Slices of all replicas one after the other.
+  /// Concatenates the slices of all replicas.
   std::pair<mlir::RankedTensorType, mlir::RankedTensorType>
   gatheredSlices(replica::Reduction reduction, const Leaf &slices);
 
   //===--- Values that differ between replicas (Differing.cpp) ------------===//
 
-  /// Of what each replica has, one leaf: the object that all share, numbers of
-  /// the host, or leaves that differ.
+  /// One leaf from each replica's leaf: the object that all share, host
+  /// numbers, or a differing leaf.
   Leaf differing(std::vector<Leaf> ofReplica);
   /// The replicas that execute what is being traced: all, but in a branch on
   /// their number.
   std::vector<int64_t> tracedReplicas() const;
-  /// A leaf as the traced replicas know it: what differs only on others is one
-  /// object here.
+  /// A leaf for the traced replicas: one object if it differs only on others.
   Leaf ofTraced(const Leaf &leaf) const;
-  /// What differs, as one tensor: of a type that holds each replica's. Refused:
-  /// another element type on some replicas.
+  /// A differing leaf as one tensor, of a type that can hold each replica's.
+  /// Error: another element type on some replicas.
   Leaf oneTensor(const Leaf &leaf, mlir::Type element);
   /// Of values that are gathered, ranks are compared before element types.
   void requireOneRank(const Leaf &leaf) const;
-  /// Executes a computation once for each group of replicas whose operands are
-  /// of the same kinds and types; nothing where all are.
+  /// Executes a computation once for each group of replicas with operands of
+  /// the same kinds and types; none if all are the same.
   std::optional<Object> computeForEach(const Json &statement,
                                        const std::function<Object()> &compute);
-  /// What results of the replicas come to, leaf by leaf.
+  /// Combines the results of the replicas, leaf by leaf.
   Object combine(const std::vector<Object> &ofReplica);
 
   //===--- Cross-replica context (CrossReplica.cpp) -----------------------===//
@@ -190,7 +188,7 @@ private:
   Object gatherStatement(const Json &);
   Object localResultsStatement(const Json &);
 
-  /// Where a reduction or a broadcast goes.
+  /// The destination of a reduction or a broadcast.
   struct Destination {
     /// A single device: the result is plain.
     bool isOneDevice = false;
@@ -273,13 +271,13 @@ private:
   /// Every replica's own copy.
   Leaf copiesOf(const Leaf &variable);
   bool hasOwnCopies(const Variable &variable) const;
-  /// What an assignment gives back, if it is wanted.
+  /// The result of an assignment, if it is used.
   Object writtenValue(const Json &statement, const Leaf &target);
   /// Writes one copy of a variable in cross-replica context; the others keep
   /// theirs.
   Object writeComponent(const Json &statement, const Leaf &target,
                         const Leaf &given);
-  /// What an operation leaves of the value `old`.
+  /// The result of an operation on the value `old`.
   mlir::Value changedBy(const std::string &operation, const Variable &variable,
                         mlir::Value old, const Leaf &value);
   void assignCurrent(const std::string &operation, const Variable &variable,
@@ -292,7 +290,7 @@ private:
   Object nestedFunctionStatement(const Json &);
   Object pythonRaiseStatement(const Json &);
 
-  /// A gradient that would flow into what blocks compute cannot be taken.
+  /// Gradients cannot flow into computations of blocks.
   void recordBarrier(const Object &object);
   /// The two blocks of an `scf.if`, and the pairs of tensors that they yield.
   struct Branches {
@@ -322,12 +320,11 @@ private:
   Leaf tensorIn(mlir::Block &block, const Leaf &leaf);
   /// Whether this replica's number is one of `ids`.
   mlir::Value conditionOf(llvm::ArrayRef<int64_t> ids);
-  /// What leaves a sub-graph: tensors of its own.
+  /// The results of a sub-graph: new tensors.
   Object outputs(const Object &object);
   Object condUnderTape(const Json &statement, const Leaf &condition,
                        const std::vector<bool> &takesThen);
-  /// What two branches that have both been computed come to: that has a
-  /// gradient.
+  /// Selects between two computed branches, with a gradient.
   Object selected(const Leaf &condition, const Object &then,
                   const Object &otherwise, const std::vector<bool> &takesThen);
   bool computesOnly(const Json &statements);
@@ -336,11 +333,11 @@ private:
 
   //===--- Loops (Loops.cpp) ----------------------------------------------===//
 
-  /// The body of a loop, once: from what it carries to what it yields.
+  /// Emits the body of a loop once: from the carried to the yielded values.
   Object turn(const Json &statement, const Object &carried);
   Object whileStatement(const Json &);
   Object whileUnrolled(const Json &statement, int64_t trips);
-  /// Nothing if the structure or type of what is carried changes.
+  /// None if the structure or type of the carried values changes.
   std::optional<Object> countedLoop(const Json &statement, mlir::Value count,
                                     const Object &init);
   /// With a trip count that is known at run time only.
@@ -375,8 +372,8 @@ private:
   Leaf divideBySize(const Leaf &a, const Leaf &of,
                     const std::vector<int64_t> &axes);
   Leaf zerosLike(const Leaf &a);
-  /// Axes in [0, rank), sorted; all of them for null. Refused: others
-  /// (E_AXIS_RANGE), what is no axis (E_ARG_TYPE).
+  /// Axes in [0, rank), sorted; all of them for null. Errors: other axes
+  /// (E_AXIS_RANGE), not an axis (E_ARG_TYPE).
   std::vector<int64_t> axesOf(const Json &axis, int64_t rank);
 
   //===--- Gradients (Gradient.cpp) ---------------------------------------===//
@@ -392,8 +389,8 @@ private:
     /// Of each input, the replicas that computed with it; empty if all did.
     std::vector<std::vector<bool>> users;
   };
-  /// A gradient, and which replicas have it: on others what is asked for did
-  /// not depend on the value.
+  /// A gradient, and the replicas that have it: on others the differentiated
+  /// value did not depend on it.
   struct Flow {
     std::optional<Leaf> gradient;
     std::vector<bool> owners;
@@ -401,14 +398,14 @@ private:
   using Flows = std::map<uint64_t, Flow>;
   void addTo(Flow &flow, const std::optional<Leaf> &gradient,
              const std::vector<bool> &owners);
-  /// Notes how results came about, if a gradient is being taken.
+  /// Records the computation of results, if a gradient is being taken.
   void record(std::vector<Leaf> inputs, std::vector<Leaf> outputs,
               std::function<Gradients(const Gradients &)> backward,
               std::vector<std::vector<bool>> users = {});
   std::optional<Leaf> add(const std::optional<Leaf> &a,
                           const std::optional<Leaf> &b);
-  /// From the gradients of what was computed to those of what it was computed
-  /// from, by the identity of leaves.
+  /// From the gradients of results to those of operands, by the identity of
+  /// leaves.
   void propagate(const std::vector<TapeEntry> &tape, Flows &flows);
   Leaf gradientOf(const Leaf &source, const Flows &flows);
   bool hasGradient(const Leaf &leaf) const;
@@ -436,7 +433,8 @@ private:
   std::string deferredError;
   /// In a branch on the replica's number, the replicas that take it.
   std::optional<std::vector<int64_t>> traced;
-  /// In a branch on the replica's number, what replicas meet in.
+  /// In a branch on the replica's number, the statements in which replicas
+  /// rendezvous.
   std::vector<std::string> *meetings = nullptr;
   /// Inputs that are the same for all replicas, by the arguments of the
   /// program.

@@ -1,10 +1,10 @@
 //===- Gradient.cpp - Reverse mode ----------------------------------------===//
 //
-// While the body of a `gradient` statement is executed, operations note how
-// their results came about; then the notes are read backwards. Operations of
-// the adjoint are noted too if a gradient is taken around this one. The rules
-// of all_reduce and all_gather are in ReplicaContext.cpp; through a merge_call
-// nothing flows.
+// While the body of a `gradient` statement is executed, operations are recorded
+// on a tape, which is then read backwards. Operations of the adjoint are
+// recorded too if a gradient is taken around this one. The rules of all_reduce
+// and all_gather are in ReplicaContext.cpp; no gradient flows through a
+// merge_call.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
-//===- Hazards.cpp - Programs that must be refused ------------------------===//
+//===- Hazards.cpp - programs that must be rejected -----------------------===//
 //
-// Programs whose replicas do not make the same collectives, or give them what
-// does not fit together; and one whose arguments are not a list.
+// Programs whose replicas issue different collectives, or with operands that do
+// not match; and one whose arguments are not a list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ Json collective(const char *op, const char *value, const char *out,
   return statement;
 }
 
-/// What replica 0 has and does, and what the others have and do.
+/// The values and commands of replica 0, and those of the others.
 struct Hazard {
   const char *description;
   Json firstValue, otherValue;

@@ -119,7 +119,7 @@ Value TensorMath::elementwise(ValueRange inputs, ArrayRef<int64_t> shape,
     SmallVector<int64_t> kept, castShape;
     for (int64_t d = 0; d < type.getRank(); ++d) {
       bool isBroadcast = type.getDimSize(d) == 1 && shape[lead + d] != 1;
-      // A size that turns out to be another one fails at run time.
+      // A different size fails at run time.
       castShape.push_back(type.isDynamicDim(d) ? shape[lead + d]
                                                : type.getDimSize(d));
       if (!isBroadcast) {

@@ -1,4 +1,4 @@
-//===- VariableStatements.cpp - Reading and writing variables ------------===//
+//===- VariableStatements.cpp - reading and writing variables -------------===//
 
 #include "passes/Lower/LowerSlices.h"
 #include "passes/Passes.h"

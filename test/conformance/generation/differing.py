@@ -10,7 +10,7 @@ from .draw import Draw
 
 
 def _sides(draw: Draw) -> list[list[dict]]:
-    """Two ways to leave something in `r`, made of the vector `x`."""
+    """Two alternatives for `r`, computed from the vector `x`."""
     ways = [
         op("neg", "r", a="x"),
         op("cast", "r", a="x", dtype=draw.pick(("i32", "i64"))),

@@ -1,5 +1,5 @@
-"""Nearly valid programs: each is wrong in one way, and the class of its
-diagnostic is known beforehand.
+"""Nearly valid programs: each has one error, and the class of its diagnostic is
+known.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _collective(draw: Draw, value="x", out="y") -> dict:
 
 
 def diverging(draw: Draw, given: Given) -> list[dict]:
-    """Replicas that meet in different collectives, or not all of them."""
+    """Replicas that rendezvous in different collectives, or not all of them."""
     one = _collective(draw)
     kind = draw.pick(("missing", "other", "order", "count"))
     if kind == "missing":

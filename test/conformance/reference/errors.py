@@ -1,4 +1,4 @@
-"""The two ways in which a case ends without a value."""
+"""The two outcomes of a case without a value."""
 
 CLASSES = frozenset(
     """

@@ -1,4 +1,5 @@
-"""Reverse mode: what happened to the tensors of interest, and the way back."""
+"""Reverse mode: the recorded operations on tensors of interest, and the
+backward pass."""
 
 from __future__ import annotations
 

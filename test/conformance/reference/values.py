@@ -125,7 +125,7 @@ def varies(value) -> bool:
 
 
 def host_dtype(value) -> str:
-    """The element type of a host scalar that meets no tensor."""
+    """The element type of a host scalar in an operation without tensors."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):
@@ -134,7 +134,7 @@ def host_dtype(value) -> str:
 
 
 def from_host(value, dtype: str | None = None) -> Tensor:
-    """A host scalar as a tensor, of the element type of the tensor it meets."""
+    """A host scalar as a tensor, of the element type of the other operand."""
     own = host_dtype(value)
     dtype = dtype or own
     fits = (

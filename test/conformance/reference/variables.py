@@ -1,4 +1,4 @@
-"""Variables: how many copies, who may write them, what a write does to a copy."""
+"""Variables: number of copies, permitted writes, and their effect on a copy."""
 
 from __future__ import annotations
 

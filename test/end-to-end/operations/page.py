@@ -69,7 +69,7 @@ def render(groups, outcomes):
 
 
 def _types(outcomes):
-    """What is said about types that are refused wherever they appear."""
+    """The text about types that are rejected everywhere."""
     lines = [
         f"All values of a step may have elements of type {', '.join(f'`{name}`' for name in STORABLE)}. "
         f"In the tables, {', '.join(_NAMES.values())}. They are refused:\n"

@@ -66,7 +66,7 @@ def aligned(shape, dtype):
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     raw = np.full(
         size + 64, 1 if dtype is np.bool_ else 0xA5, np.uint8
-    )  # what nobody writes is seen
+    )  # reveals unwritten elements
     offset = -raw.ctypes.data % 64
     return raw[offset : offset + size].view(dtype).reshape(shape)
 

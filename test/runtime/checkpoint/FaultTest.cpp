@@ -88,7 +88,7 @@ std::unique_ptr<OnReadVariable<float>> variable(float value) {
 }
 
 /// Saves the values 1, ... as step `oldStep`, then 100, ... as step 2 with each
-/// call failing in turn. After each, either checkpoint exists completely, and
+/// call failing once. After each, either checkpoint exists completely, and
 /// saving can continue. Returns how often each kind of call has failed.
 std::map<std::string, unsigned> saveWithFaults(Fault fault, uint64_t oldStep) {
   std::map<std::string, unsigned> faults;

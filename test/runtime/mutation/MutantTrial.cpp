@@ -236,7 +236,7 @@ TrialResult Trial::run() {
                    : !result.status.ok() ? Outcome::failed
                                          : Outcome::completed;
   if (isHung || isEndless) {
-    // A kernel may go on: everything that it may touch stays.
+    // A kernel may still run: all memory that it may access is kept.
     result.leftBehind = true;
     (void)new Trial(std::move(*this));
   }

@@ -38,7 +38,7 @@ struct TrialOptions {
   /// The artifact, options and data of a trial.
   uint64_t seed = 0;
   std::chrono::nanoseconds deadline = std::chrono::milliseconds(300);
-  /// How long a run may go on while it makes progress; more than `deadline`.
+  /// The maximum duration of a run with progress; more than `deadline`.
   std::chrono::nanoseconds longest = std::chrono::milliseconds(600);
 };
 

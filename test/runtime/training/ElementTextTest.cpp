@@ -1,5 +1,4 @@
-//===- ElementTextTest.cpp - elements as numbers and text
-//--------------------===//
+//===- ElementTextTest.cpp - elements as numbers and text -----------------===//
 
 #include "runtime/training/ElementText.h"
 

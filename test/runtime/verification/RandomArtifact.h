@@ -24,7 +24,7 @@ struct RandomProgram {
   bool dividesByRank = false;
 };
 
-/// The same seed gives the same program.
+/// Deterministic in the seed.
 RandomProgram randomProgram(uint64_t seed);
 
 } // namespace lockstep::runtime::verification::test

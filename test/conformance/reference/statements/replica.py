@@ -1,4 +1,5 @@
-"""What a replica context offers: the collectives, `merge_call`, and who one is."""
+"""Operations of a replica context: the collectives, `merge_call`, and the
+replica's number."""
 
 from __future__ import annotations
 

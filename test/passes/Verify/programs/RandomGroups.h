@@ -15,7 +15,7 @@
 
 namespace lockstep::test {
 
-/// The same seed gives the same program, for `replicas` ranks.
+/// A program for `replicas` ranks, deterministic in the seed.
 RandomProgram randomGroups(uint64_t seed, int64_t replicas);
 
 } // namespace lockstep::test

@@ -1,7 +1,7 @@
 //===- RandomMain.cpp - Verdicts on random programs -----------------------===//
 //
-// What the verify stage says of random programs is compared with what happens
-// when the interpreter executes them:
+// The verdicts of the verify stage on random programs are compared with
+// executions by the interpreter:
 //
 //   * a program that is accepted ends, on all inputs and with all delays that
 //     are tried;
@@ -33,8 +33,8 @@ namespace cl = llvm::cl;
 namespace lockstep::test {
 namespace {
 
-/// Inputs on which a program that is accepted has to end, and those among which
-/// a reason for refusing one is searched.
+/// Inputs on which an accepted program must end, and those among which a
+/// failure of a rejected one is searched.
 constexpr uint64_t kInputsOfAccepted = 12, kInputsOfRefused = 400;
 /// Programs after which a new context is made: what it has interned is never
 /// freed.
@@ -42,7 +42,7 @@ constexpr uint64_t kProgramsOfContext = 500;
 
 struct Counts {
   uint64_t accepted = 0, refused = 0, notProvable = 0, spoilt = 0;
-  /// Refused with an error that says "wrong", and errors that do and name
+  /// Rejected with an error that says "wrong", and errors that do and name
   /// inputs.
   uint64_t calledWrong = 0, examples = 0;
   std::map<std::string, uint64_t> reasons;
@@ -75,7 +75,7 @@ bool isMissed(mlir::MLIRContext &context, const std::string &text,
          execution.outcome != Outcome::Fails;
 }
 
-/// Refused by the verify stage, but ends on all inputs that are tried.
+/// Rejected by the verify stage, but ends on all inputs that are tried.
 bool isNotProvable(mlir::MLIRContext &context, const std::string &text,
                    int64_t replicas) {
   Trial trial(context, text, replicas);
@@ -87,8 +87,8 @@ bool isCalledWrong(const std::string &error) {
   return error.find("(wrong: ") != std::string::npos;
 }
 
-/// What comes of the inputs that errors name; of the first that ends, if there
-/// is one. Nothing if none are named.
+/// The outcome of the inputs that errors name; of the first that ends, if there
+/// is one. None if none are named.
 std::optional<Execution>
 tryExamples(Trial &trial, llvm::ArrayRef<mlir::DictionaryAttr> examples,
             uint64_t seed) {

@@ -25,7 +25,7 @@ struct RandomProgram {
   bool spoilt = false;
 };
 
-/// The same seed gives the same program.
+/// Deterministic in the seed.
 RandomProgram randomProgram(uint64_t seed);
 
 } // namespace lockstep::test

@@ -6,12 +6,11 @@
 //   // correct: what it does
 //   // wrong, OUTCOME: what it does
 //
-// where OUTCOME says what happens if nobody refuses it: "blocks", "copies
-// differ", "results differ", "shapes differ", or "cannot be executed". What is
-// correct is compiled too, except for "// correct, lowered: ..." (it is in
-// collective form already) and
-// "// correct, not compiled: ..." (the compiler says that it cannot do this
-// yet).
+// where OUTCOME is its behavior without the check: "blocks", "copies differ",
+// "results differ", "shapes differ", or "cannot be executed". What is correct
+// is compiled too, except for "// correct, lowered: ..." (it is in collective
+// form already) and "// correct, not compiled: ..." (the compiler says that it
+// cannot do this yet).
 //
 //===----------------------------------------------------------------------===//
 

@@ -146,7 +146,7 @@ static interpret::Value drawValue(Type type, ArrayRef<int64_t> shape,
   return value;
 }
 
-/// Whether the host gives argument `index` to all replicas.
+/// Whether argument `index` is a host value for all replicas.
 static bool isShared(FunctionOpInterface function, unsigned index) {
   auto binding =
       function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
