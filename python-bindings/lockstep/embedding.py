@@ -52,8 +52,7 @@ def _no_batching(*_args, **_params):
 
 
 def _primitive(name, abstract_eval, target, function):
-    """Makes a primitive that is `function`, or in a capture a call of `target`.
-    """
+    """Makes a primitive that is `function`, or in a capture calls `target`."""
     result = core.Primitive(f"lockstep_{name}")
     result.def_abstract_eval(abstract_eval)
     result.def_impl(

@@ -1,5 +1,4 @@
-"""Examples in the documentation are executed (documentation.py has the rules).
-"""
+"""Executes the examples in the documentation (rules: documentation.py)."""
 
 import ast
 import os

@@ -1,5 +1,4 @@
-"""Changed artifacts are rejected, or end with an error or with results.
-"""
+"""Changed artifacts are rejected, or end with an error or with results."""
 
 import os
 import pathlib

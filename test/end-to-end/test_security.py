@@ -1,5 +1,4 @@
-"""Signed artifacts, beyond the commands of docs/security.md: error messages.
-"""
+"""Signed artifacts, beyond the commands of docs/security.md: error messages."""
 
 import json
 import shutil

@@ -73,6 +73,5 @@ def recording_path(name):
 
 
 def recording(name):
-    """Returns JAX's results for a model, as described in `record_models.py`.
-    """
+    """Returns JAX's results for a model, as described in `record_models.py`."""
     return json.loads(recording_path(name).read_text())

@@ -58,8 +58,7 @@ def host_numbers(draw: Draw) -> dict:
 
 
 def empty_nests(draw: Draw) -> dict:
-    """Empty lists, tuples and dicts, and None, wherever a nest is allowed.
-    """
+    """Empty lists, tuples and dicts, and None, wherever a nest is allowed."""
     spec, dtype = draw.strategy(), draw.dtype()
     inputs = {
         "x": draw.per_replica(spec["replicas"], dtype, [draw.number(1, 3)])
@@ -120,8 +119,7 @@ def empty_nests(draw: Draw) -> dict:
 
 
 def casts(draw: Draw) -> dict:
-    """Two consecutive casts: the operand of the second is rounded by the first.
-    """
+    """Two consecutive casts: the operand of the second is already rounded."""
     spec = draw.strategy()
     first, second = (
         draw.pick((*FLOATS, *INTEGERS, "bool")),
@@ -228,8 +226,7 @@ def made_by_replicas(draw: Draw) -> dict:
 
 
 def update_of_another(draw: Draw) -> dict:
-    """An update whose function writes and reads another variable.
-    """
+    """An update whose function writes and reads another variable."""
     spec, dtype, shape = draw.strategy(), draw.float_dtype(), draw.shape()
     inputs = {"k": {"shared": draw.tensor(dtype, shape)}}
     fn = [

@@ -1,5 +1,4 @@
-"""Scopes, variables created by programs, and queries of the context.
-"""
+"""Scopes, variables created by programs, and queries of the context."""
 
 from __future__ import annotations
 

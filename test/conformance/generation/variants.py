@@ -92,8 +92,7 @@ def other_dtype(draw: Draw, case: dict) -> None:
 
 
 def other_sizes(draw: Draw, case: dict) -> None:
-    """Every size above 1 is replaced by a larger one, consistently.
-    """
+    """Every size above 1 is replaced by a larger one, consistently."""
     larger = {size: size + draw.number(0, 3) for size in range(2, 40)}
 
     def grow(shape: list[int]) -> list[int]:

@@ -16,8 +16,7 @@ def is_nest(value) -> bool:
 
 
 def structure(value):
-    """The structure of a nest, comparable: the nest without its leaves.
-    """
+    """The structure of a nest, comparable: the nest without its leaves."""
     if isinstance(value, dict):
         return ("dict", tuple((k, structure(value[k])) for k in sorted(value)))
     if isinstance(value, (list, tuple)):

@@ -115,8 +115,7 @@ def expectation(case: dict, worker: int | None = None) -> dict:
 def differences(
     expected: dict, found: dict, tolerance: float | None = None
 ) -> list[str]:
-    """The differences of `found` from the expectation: one line each.
-    """
+    """The differences of `found` from the expectation: one line each."""
     if not expected:
         return (
             []

@@ -1,5 +1,4 @@
-"""Generated programs: JAX accepts them, and the facts about their values hold.
-"""
+"""Generated programs: JAX accepts them, and the facts about values hold."""
 
 import jax
 import numpy as np

@@ -100,8 +100,7 @@ class Accumulated(Tolerance):
 
 
 def _first(wrong, found, expected):
-    """Describes the first wrong element, and their number.
-    """
+    """Describes the first wrong element, and their number."""
     if not np.any(wrong):
         return None
     index = tuple(int(i) for i in np.argwhere(wrong)[0])

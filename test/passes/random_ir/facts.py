@@ -13,8 +13,7 @@ from .types import FLOATS, integer_range
 
 
 class Invalid(Exception):
-    """A program that is undefined, or whose result is not known.
-    """
+    """A program that is undefined, or whose result is not known."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from .types import DTYPES, FLOATS, INTEGERS, integer_range
 
 @dataclass(frozen=True)
 class Kind:
-    """Numbers of a kind: `draw(random, count)` as f64 or i64, and their facts.
-    """
+    """Numbers of a kind: `draw(random, count)` as f64 or i64, with facts."""
 
     facts: Callable[[str], Facts]
     draw: Callable[[np.random.Generator, int, str], np.ndarray]

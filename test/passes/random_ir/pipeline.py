@@ -1,5 +1,4 @@
-"""The compiler's pipeline as text, and edits that omit optional passes.
-"""
+"""The compiler's pipeline as text, and edits that omit optional passes."""
 
 import re
 

@@ -63,8 +63,7 @@ def reduce(worker, s, context, scope):
 
 
 def each_replica(worker, value, context):
-    """The value for the replicas of this worker: a shared one is equal on all.
-    """
+    """The value for this worker's replicas: a shared one is equal on all."""
     if is_nest(value):
         raise Rejected(
             "E_ARG_TYPE",

@@ -253,8 +253,7 @@ def roll(block: Block) -> Draft:
 
 @production("movement", weight=2)
 def pad(block: Block) -> Draft:
-    """All modes of `jnp.pad`; those that repeat elements need at least one.
-    """
+    """All modes of `jnp.pad`; those that repeat elements need at least one."""
     x = block.array(ranks=(1, 3), largest=LARGE, where=lambda t: t.size > 0)
     mode = block.random.choice(
         (

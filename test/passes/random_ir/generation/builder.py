@@ -1,5 +1,4 @@
-"""Builds a program, statement by statement, and offers its values as operands.
-"""
+"""Builds a program by statements, and offers its values as operands."""
 
 from contextlib import contextmanager
 

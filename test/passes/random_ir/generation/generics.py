@@ -1,5 +1,4 @@
-"""Random `linalg.generic`s: their operands, indexing maps, and bodies.
-"""
+"""Random `linalg.generic`s: their operands, indexing maps, and bodies."""
 
 from ..facts import Invalid
 from ..operations.elements import Extract

@@ -1,2 +1,1 @@
-"""The operations of programs: facts about their results, and their text.
-"""
+"""The operations of programs: facts about their results, and their text."""

@@ -44,8 +44,7 @@ WINDOW_DIMENSIONS = "dhw"
 
 
 def extended(element, operand):
-    """Facts about an operand in the type of the result, which may be wider.
-    """
+    """Facts about an operand in the type of the result, which may be wider."""
     source = operand.type.element
     is_wider = (
         domain_of(source) == domain_of(element)

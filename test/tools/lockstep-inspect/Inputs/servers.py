@@ -40,8 +40,7 @@ def size(program, buffers):
 
 
 def header(program, collective, buffers):
-    """The dimensions before the operands in a message; sums have none.
-    """
+    """The dimensions before the operands in a message; sums have none."""
     return (
         0
         if collective["kind"] == "reduce"
