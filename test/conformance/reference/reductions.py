@@ -60,7 +60,7 @@ def reduce_tensors(op: str, parts: list[Tensor]) -> Tensor:
 
 
 def reduce_slices(op: str, parts: list[IndexedSlices]) -> IndexedSlices:
-    """Concatenates the rows of all replicas, with duplicates; a mean divides."""
+    """Concatenates the rows of all replicas with duplicates; a mean divides."""
     dtype = _one_dtype([p.values for p in parts])
     values = concatenate([p.values for p in parts], 0, "E_SHAPE_MISMATCH")
     if dtype not in NUMBERS:
