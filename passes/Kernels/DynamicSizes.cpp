@@ -273,7 +273,7 @@ LogicalResult DynamicSizes::findSizes(OpResult tensor) {
       continue;
     DynamicSize size = findSize(tensor, d);
     if (!size.value)
-      return op->emitError("no way to tell the size of dimension ")
+      return op->emitError("cannot determine the size of dimension ")
              << d << " of " << type << ", the result of '" << op->getName()
              << "'";
     // An empty tensor is only a destination, and may get its bound from the

@@ -82,7 +82,7 @@ LogicalResult insertByElement(RewriterBase &rewriter, linalg::LinalgOp op) {
   if (failed(tiled))
     return op.emitError(
         "expected an operation that can be divided into its elements, since it "
-        "does not come to all of its result");
+        "does not write all of its result");
   rewriter.replaceOp(op, tiled->replacements);
   return success();
 }

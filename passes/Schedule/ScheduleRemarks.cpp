@@ -120,7 +120,7 @@ void ScheduleRemarks::explain(collective::StartOp start) {
       independent == 0
           ? "every kernel behind it needs its result"
           : countText(independent, "kernel") +
-                " behind it could, but for these all replicas have to meet";
+                " behind it could, but for these all replicas have to arrive";
   remark::missed(start.getLoc(), decision(Stage::Schedule, "Exposed", function))
       << text + "; no kernel hides it: " + reason;
 }

@@ -35,7 +35,7 @@ void addRole(std::string &text, const RoleInfo &role) {
                fmt::format("{}", meeting.channel), kind, meeting.group,
                bytesText(meeting.bytes), meeting.line});
   }
-  text += table.empty() ? "  meets nobody\n" : table.text();
+  text += table.empty() ? "  takes part in no exchange\n" : table.text();
 }
 
 void addProgram(std::string &text, const ProgramSummary &program) {

@@ -158,7 +158,7 @@ func.func @concat(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
   %e = tensor.extract %n[] : tensor<i64>
   %i = arith.index_cast %e : i64 to index
   %s = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
-  // expected-error@+1 {{no way to tell the size of dimension 0 of 'tensor<?xf32>', the result of 'tensor.concat'}}
+  // expected-error@+1 {{cannot determine the size of dimension 0 of 'tensor<?xf32>', the result of 'tensor.concat'}}
   %y = tensor.concat dim(0) %s, %s : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %y : tensor<?xf32>
 }
@@ -172,7 +172,7 @@ func.func @loop(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %s = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
-  // expected-error@+1 {{no way to tell the size of dimension 0 of 'tensor<?xf32>', the result of 'scf.for'}}
+  // expected-error@+1 {{cannot determine the size of dimension 0 of 'tensor<?xf32>', the result of 'scf.for'}}
   %y = scf.for %j = %c0 to %i step %c1 iter_args(%c = %s) -> tensor<?xf32> {
     scf.yield %c : tensor<?xf32>
   }
