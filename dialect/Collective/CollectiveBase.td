@@ -25,6 +25,8 @@ class Collective_Enum<string name, string summary, list<I32EnumAttrCase> cases> 
 }
 
 // The numbers are those in the schema of the artifact.
+// The numbers are those of the artifact's schema. Its 11, a barrier, is an
+// operation of its own here.
 def Collective_Kind : Collective_Enum<"Kind", "kind of a collective", [
   I32EnumAttrCase<"AllReduce", 0, "all_reduce">, I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
   I32EnumAttrCase<"AllGather", 2, "all_gather">, I32EnumAttrCase<"Reduce", 3, "reduce">,

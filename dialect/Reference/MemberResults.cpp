@@ -85,6 +85,11 @@ private:
                                   : values[findMember(source)]);
       return success();
     }
+    if (!kind.isReduction && !kind.concatenates() && kind.gives == Holders::all)
+      return machine.fail(-1, op,
+                          "expected a kind of collective whose meaning the "
+                          "interpreter knows, found '" +
+                              Twine(kind.name) + "'");
     Value whole = combine(values, index);
     if (kind.shape == ShapeRule::slice)
       return cut(whole);

@@ -17,7 +17,7 @@ using namespace mlir;
 
 /// Merges `second` into `first`: both are element-wise on the same shape and
 /// share an input.
-static linalg::GenericOp fuseSiblings(IRRewriter &rewriter,
+static linalg::GenericOp fusePair(IRRewriter &rewriter,
                                       linalg::GenericOp first,
                                       linalg::GenericOp second) {
   SmallVector<Value> inputs(first.getDpsInputs()), inits(first.getDpsInits());
@@ -115,7 +115,7 @@ void lockstep::fuseEpilogues(func::FuncOp function) {
       continue;
     bool isFirst = isUniformEpilogue(epilogues[0]);
     if (isFirst == isUniformEpilogue(epilogues[1]))
-      fused[fuseSiblings(rewriter, epilogues[0], epilogues[1])] = isFirst;
+      fused[fusePair(rewriter, epilogues[0], epilogues[1])] = isFirst;
   }
 }
 
@@ -149,7 +149,7 @@ public:
           continue;
         }
         candidates[i].op =
-            fuseSiblings(rewriter, candidates[j].op, candidates[i].op);
+            fusePair(rewriter, candidates[j].op, candidates[i].op);
         candidates[j].op = nullptr;
         findReaders(i, j, others);
       }

@@ -332,9 +332,14 @@ static Status verifySources(const artifact::Artifact &artifact,
 Status verifyCollective(const Context &context,
                         const artifact::Program &program,
                         const artifact::Start &start) {
-  if (start.kind() > artifact::CollectiveKind::MAX ||
-      start.reduction() > Reduction::MAX)
-    return corrupted("unknown collective or reduction");
+  if (start.kind() > artifact::CollectiveKind::MAX)
+    return corrupted(fmt::format(
+        "unknown kind of collective {}; this version knows those up to {}",
+        int(start.kind()), int(artifact::CollectiveKind::MAX)));
+  if (start.reduction() > Reduction::MAX)
+    return corrupted(
+        fmt::format("unknown reduction {}; this version knows those up to {}",
+                    int(start.reduction()), int(Reduction::MAX)));
   const CollectiveProperties &kind = CollectiveProperties::of(start.kind());
   if (!kind.isStarted)
     return unsupported(fmt::format(

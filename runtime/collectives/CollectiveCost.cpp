@@ -36,17 +36,15 @@ Traffic trafficOf(CollectiveKind kind, uint64_t members, uint64_t bytes) {
   uint64_t others = members - 1;
   if (isReducedInParts(kind, bytes))
     return {2 * others, bytesOf(Volume::otherPartsTwice, members, bytes)};
-  bool hasOnePeer = properties.hasSources || properties.isPointToPoint;
-  return {hasOnePeer && members > 1 ? 1 : others,
+  return {properties.hasOnePeer() && members > 1 ? 1 : others,
           bytesOf(properties.wire, members, bytes)};
 }
 
 Traffic leastTrafficOf(CollectiveKind kind, uint64_t members, uint64_t bytes) {
   const CollectiveProperties &properties = CollectiveProperties::of(kind);
-  bool hasOnePeer = properties.hasSources || properties.isPointToPoint;
   // Each message at most doubles the number of members that have some data.
   uint64_t rounds = uint64_t(std::bit_width(members - 1));
-  return {hasOnePeer && members > 1 ? 1 : rounds,
+  return {properties.hasOnePeer() && members > 1 ? 1 : rounds,
           bytesOf(properties.leastWire, members, bytes)};
 }
 

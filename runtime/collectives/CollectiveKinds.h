@@ -90,11 +90,15 @@ struct CollectiveProperties {
   bool isSameForAll() const { return gets == Holders::all && !resultsDiffer; }
   /// The operands of all members lie side by side in a result.
   bool concatenates() const { return shape == ShapeRule::concatenated; }
-  /// Bytes of one member become bytes of another as they are, and all sizes are
-  /// static.
+  /// Bytes of results are bytes of single members as they are, and all sizes
+  /// are static: `Moves.cpp` says which, and every transport can execute it.
   bool isMoved() const {
-    return shape == ShapeRule::parts || hasSources || isPointToPoint;
+    return !isReduction &&
+           (shape == ShapeRule::parts ||
+            (shape == ShapeRule::same && (resultsDiffer || isPointToPoint)));
   }
+  /// A member exchanges bytes with one other, however many members there are.
+  bool hasOnePeer() const { return isMoved() && wire == Volume::once; }
   /// Results depend on an axis of the operands.
   bool hasAxis() const {
     return shape != ShapeRule::none && shape != ShapeRule::same;

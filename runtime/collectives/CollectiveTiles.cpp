@@ -201,25 +201,15 @@ static void scatterTile(const CollectivePlan &plan,
 void copyCollectiveTile(const CollectivePlan &plan,
                         const CollectiveMemory &memory, int64_t tile,
                         CopySink &sink) {
-  switch (plan.kind) {
-  case CollectiveKind::all_gather:
-  case CollectiveKind::gather:
-    return gatherTile(plan, memory, tile, sink);
-  case CollectiveKind::broadcast:
-    return broadcastTile(plan, memory, tile, sink);
-  case CollectiveKind::scatter:
-    return scatterTile(plan, memory, tile, sink);
-  case CollectiveKind::all_to_all:
-  case CollectiveKind::permute:
-  case CollectiveKind::send:
-  case CollectiveKind::recv:
+  const CollectiveProperties &kind = plan.properties();
+  if (kind.isMoved())
     return copyMove(plan, memory, plan.moves[size_t(tile)], sink);
-  case CollectiveKind::all_reduce:
-  case CollectiveKind::reduce_scatter:
-  case CollectiveKind::reduce:
-  case CollectiveKind::barrier:
-    return;
-  }
+  if (kind.concatenates())
+    return gatherTile(plan, memory, tile, sink);
+  if (kind.shape == ShapeRule::rows)
+    return scatterTile(plan, memory, tile, sink);
+  if (plan.kind == CollectiveKind::broadcast)
+    return broadcastTile(plan, memory, tile, sink);
 }
 
 void HostCopies::copy(const RowCopy &rows) {

@@ -4,6 +4,8 @@
 
 #include "runtime/collectives/CollectivePlan.h"
 
+#include <cstdlib>
+
 namespace lockstep::runtime {
 
 using artifact::CollectiveKind;
@@ -25,8 +27,10 @@ public:
         permute(*start.sources());
       else if (plan.kind == CollectiveKind::send)
         addWhole(plan.root, 1 - plan.root);
-      else
+      else if (plan.kind == CollectiveKind::recv)
         addWhole(1 - plan.root, plan.root);
+      else
+        std::abort(); // A kind that is moved, and of which no moves are known.
     }
   }
 

@@ -198,7 +198,8 @@ Status Cluster::run(ProgramId program) {
                                        program, impl->programs.size()));
   if (!impl->crew)
     return impl->present.front()->run(*impl->parts[program].front());
-  LOCKSTEP_RETURN_IF_ERROR(impl->checkBatches(program));
+  if (Status ready = impl->checkBatches(program); !ready.ok())
+    return impl->crew->cannotBegin(ready);
   LOCKSTEP_RETURN_IF_ERROR(impl->crew->run(impl->partsHere(program)));
   ++impl->runs;
   return Status::success();

@@ -46,8 +46,16 @@ Status Cluster::Impl::connect(SessionOptions &options) {
     ranks.push_back({executor.firstRank, executor.ranks});
   LOCKSTEP_RETURN_IF_ERROR(
       options.transport->connect(std::move(ranks)).moveTo(endpointOf));
+  auto isHere = [](const auto &endpoint) { return endpoint != nullptr; };
+  if (endpointOf.size() != executors.size() ||
+      std::ranges::none_of(endpointOf, isHere))
+    return invalidArgument(fmt::format(
+        "expected transport '{}' to connect {} executors, at least one of them "
+        "in this process, found {} with {} here",
+        options.transport->name(), executors.size(), endpointOf.size(),
+        std::ranges::count_if(endpointOf, isHere)));
   for (size_t i = 0; i < executors.size(); ++i)
-    executors[i].isHere = endpointOf[i] != nullptr;
+    executors[i].isHere = isHere(endpointOf[i]);
   return Status::success();
 }
 
@@ -55,10 +63,15 @@ Status Cluster::Impl::createCrew(const SessionOptions &options) {
   std::vector<Crew::Member> members;
   Crew::Options crewOptions{options.deadline,
                             options.clock ? options.clock : &Clock::system(),
-                            options.onDeadline, options.onLongWait, 0};
+                            options.onDeadline,
+                            options.onLongWait,
+                            0,
+                            false};
   for (size_t i = 0; i < sessions.size(); ++i) {
-    if (!sessions[i])
+    if (!sessions[i]) {
+      crewOptions.hasOthers = true;
       continue;
+    }
     members.push_back({sessions[i].get(), endpointOf[i].get()});
     crewOptions.workers += sessions[i]->workers() * options.clusters;
   }

@@ -73,9 +73,19 @@ void Crew::execute(size_t member) {
   Status status = session->execute(*parts[member]);
   // An executor that has given up only because another one of this process did
   // has nothing to add; the first one has reported why.
-  if (!status.ok() && (endpoint->abortedBy() == endpoint->self() ||
-                       !isMember(endpoint->abortedBy())))
+  auto isFirst = [&] {
+    return !endpoint->isAborted() ||
+           endpoint->abortedBy() == endpoint->self() ||
+           !isMember(endpoint->abortedBy());
+  };
+  if (!status.ok() && isFirst())
     fail(status);
+}
+
+Status Crew::cannotBegin(const Status &status) {
+  if (options.hasOthers)
+    fail(status);
+  return status;
 }
 
 Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
@@ -83,10 +93,13 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
     return failure.poisoned();
   // Everybody must be able to begin before anybody does: nobody should wait for
   // a session that is not ready.
-  for (size_t member = 0; member < members.size(); ++member)
-    if (given[member])
-      LOCKSTEP_RETURN_IF_ERROR(
-          members[member].session->prepare(*given[member]));
+  for (size_t member = 0; member < members.size(); ++member) {
+    if (!given[member])
+      continue;
+    Status ready = members[member].session->prepare(*given[member]);
+    if (!ready.ok())
+      return cannotBegin(ready);
+  }
   parts = given;
   uint64_t active = runs.begin();
   away.store(team.size(), std::memory_order_relaxed);
@@ -137,7 +150,10 @@ Watchdog::Sample Crew::sample() const {
   if (result.run == 0)
     return result;
   for (const Member &member : members) {
-    result.progress += member.session->progress();
+    // What the last endpoint knows of all others, those in other processes
+    // included, and its own.
+    uint64_t own = member.session->progress();
+    result.progress = own + member.endpoint->exchangeProgress(own);
     // In another order it is another sum.
     result.waiting = result.waiting * 31 + member.session->waiting();
   }
@@ -178,6 +194,13 @@ Crew::statesOfRun() const {
 void Crew::giveUp(DeadlineReport &report) {
   auto [program, states] = statesOfRun();
   report = describeDeadline(program, states, options.deadline);
+  // No command is executed before all executors have said what they run.
+  for (const Member &member : members)
+    if (std::optional<DeadlineReport> awaited =
+            member.session->findAwaited(options.deadline)) {
+      report = std::move(*awaited);
+      break;
+    }
   if (options.onDeadline)
     options.onDeadline(report);
   fail({StatusCode::deadline, report.text});

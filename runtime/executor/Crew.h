@@ -29,13 +29,15 @@ public:
     std::function<void(const DeadlineReport &)> onDeadline, onLongWait;
     /// Workers of all sessions together, those of other clusters included.
     unsigned workers = 1;
+    /// Executors of other processes take part in runs.
+    bool hasOthers = false;
   };
 
   /// An executor of this process, and its endpoint of the network that connects
   /// it with the others.
   struct Member {
     Session *session;
-    const Network *endpoint;
+    Network *endpoint;
   };
 
   /// At least one member; sessions and endpoints must outlive the crew.
@@ -46,6 +48,9 @@ public:
   ~Crew() = default;
   Crew(const Crew &) = delete;
 
+  /// A run cannot begin: the executors of other processes, which may have begun
+  /// it, do not wait for those here. Returns `status`.
+  Status cannotBegin(const Status &status);
   /// Executes, in each member that has one, its part of a program.
   Status run(const std::vector<std::optional<ProgramId>> &parts);
 

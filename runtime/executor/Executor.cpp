@@ -423,7 +423,7 @@ void Executor::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
 bool Executor::expire(uint64_t run) {
   return runs.expire(run, events, [this](DeadlineReport &report) {
     const ProgramState *state = currentState();
-    report = awaited ? describeAwaited()
+    report = awaited ? describeAwaited(options.deadline)
                      : describeDeadline(state->program.name(),
                                         std::span(&state, 1), options.deadline);
     if (options.onDeadline)
@@ -432,11 +432,23 @@ bool Executor::expire(uint64_t run) {
   });
 }
 
-DeadlineReport Executor::describeAwaited() const {
+std::optional<DeadlineReport>
+Executor::findAwaited(std::chrono::nanoseconds deadline) {
+  std::optional<DeadlineReport> report;
+  if (uint64_t run = runs.active())
+    runs.inspect(run, [&] {
+      if (awaited)
+        report = describeAwaited(deadline);
+    });
+  return report;
+}
+
+DeadlineReport
+Executor::describeAwaited(std::chrono::nanoseconds deadline) const {
   std::vector<RankRange> ranks;
   for (uint32_t executor : (*awaited)())
     ranks.push_back(options.network->executors()[executor]);
-  return describeSilence(awaitedWhat, ranks, options.deadline);
+  return describeSilence(awaitedWhat, ranks, deadline);
 }
 
 } // namespace lockstep::runtime

@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace lockstep::runtime {
@@ -94,6 +95,10 @@ public:
   /// The events that idle workers wait for.
   EventCount &workEvents() { return events; }
   uint32_t workers() const { return options.workers; }
+  /// For a watchdog of several executors: if this one waits for what others
+  /// have to say (`await`), a report of who has not for as long as `deadline`.
+  /// From any thread.
+  std::optional<DeadlineReport> findAwaited(std::chrono::nanoseconds deadline);
   /// Workers that have found nothing to do since the last time anything
   /// changed. Not all of them while a replica waits for its device.
   uint32_t idleWorkers() const;
@@ -122,7 +127,7 @@ private:
   bool enterGate(uint64_t &lastGeneration);
   bool isInside() const;
 
-  DeadlineReport describeAwaited() const;
+  DeadlineReport describeAwaited(std::chrono::nanoseconds deadline) const;
   Watchdog::Sample sample();
   bool expire(uint64_t run);
   void tellOfWait(uint64_t run, std::chrono::nanoseconds duration);

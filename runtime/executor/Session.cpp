@@ -371,6 +371,10 @@ Status Session::writeTrace() const {
 void Session::abort(const Status &status) { impl->executor->fail(status); }
 uint64_t Session::progress() const { return impl->executor->progress(); }
 uint64_t Session::waiting() const { return impl->executor->waiting(); }
+std::optional<DeadlineReport>
+Session::findAwaited(std::chrono::nanoseconds deadline) const {
+  return impl->executor->findAwaited(deadline);
+}
 const ProgramState *Session::currentState() const {
   return impl->executor->currentState();
 }

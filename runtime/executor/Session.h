@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,8 +76,8 @@ struct SessionOptions {
   /// The connection to other executors; its `ownRanks` are those of the
   /// session. Null: all ranks of all groups are in this session.
   std::shared_ptr<Network> network = {};
-  /// What carries out collectives; the same in all executors. Null:
-  /// `openTransport("")`.
+  /// What carries out collectives, and has made `network`; the same in all
+  /// executors. Null: `openTransport("")`.
   std::shared_ptr<TransportFactory> transport = {};
   /// The variables of the role, if other sessions work on them at the same time
   /// (see `Coordinator`). Null: they are this session's alone. Error of
@@ -333,6 +334,8 @@ public:
   uint64_t progress() const;
   uint64_t waiting() const;
   const ProgramState *currentState() const;
+  std::optional<DeadlineReport>
+  findAwaited(std::chrono::nanoseconds deadline) const;
   /// The trace; null if none was requested.
   const Trace *trace() const;
 

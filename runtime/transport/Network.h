@@ -14,10 +14,14 @@
 //                                      }
 //
 // No operation blocks or allocates. `events` is notified when a message enters
-// the mailbox, so that workers can sleep on it. An implementation with MPI
-// would post MPI_Isend of the pieces and return the message to its sender's
-// mailbox when the request is complete; one thread probes, receives into memory
-// of its own and puts the received messages into the mailbox.
+// the mailbox, so that workers can sleep on it.
+//
+// A message returns only when its receiver has released it, also where its
+// bytes were copied before: otherwise a sender could run ahead without bound,
+// and end a run successfully whose receiver then refuses what it was sent. An
+// implementation over a wire sends an acknowledgement for each release. A
+// thread of its own receives into memory of its own, and puts the messages into
+// the mailbox; those that are never released are freed with the endpoint.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +50,8 @@ struct MessageTag {
   uint32_t program = 0, channel = 0, epoch = 0, part = 0;
 };
 
-/// A contiguous part of a message. A receiver may get all pieces as one.
+/// A contiguous part of a message, of any alignment. A receiver may get several
+/// pieces as one, but never a part of one.
 struct MessagePiece {
   const std::byte *bytes = nullptr;
   uint64_t size = 0;
@@ -103,9 +108,10 @@ public:
   uint32_t self() const { return index; }
   RankRange ownRanks() const { return ranks[index]; }
 
-  /// Sends a message to `message.to`; a message to this executor enters its own
-  /// mailbox at once. Messages from one executor to another arrive in the order
-  /// in which they were sent.
+  /// Sends a message to `message.to` and sets `message.from`; a message to this
+  /// executor enters its own mailbox at once. Messages from one executor to
+  /// another arrive in the order in which they were sent. From any thread.
+  /// After an abort it has no effect.
   virtual void send(Message &message) = 0;
   /// Bytes of all messages sent to an executor so far.
   uint64_t bytesSentTo(uint32_t executor) const {
@@ -121,8 +127,9 @@ public:
   /// Notified when a message or post arrives or the network is aborted.
   EventCount &events() { return arrivals; }
 
-  /// Aborts all executors; the first reason is kept, and the network can no
-  /// longer be used.
+  /// Aborts all executors; each keeps the first reason that it learns, and the
+  /// network can no longer be used. A network that loses an executor aborts on
+  /// its behalf.
   virtual void abort(const Status &reason) = 0;
   virtual bool isAborted() const = 0;
   /// The first abort's executor and reason, for the report of another executor.
@@ -135,16 +142,15 @@ public:
   /// aborted, and they must not be read.
   virtual bool beginReading() = 0;
   virtual void endReading() = 0;
-  /// After an abort: returns when no other executor still reads memory of this
-  /// one, so that it can be freed.
+  /// After an abort: returns when neither another executor nor a thread of the
+  /// network still reads memory of this one, so that it can be freed.
   virtual void settle() = 0;
 
   /// Broadcasts text that belongs to no program to all executors, once for each
   /// round of a topic; does not wait. Rounds of a topic are numbered from 0. No
   /// executor begins a round before it has read the previous round of all
-  /// others, so an endpoint keeps two rounds. An implementation with MPI would
-  /// send a message with a separate tag to each executor, or use an allgather
-  /// at points that all executors reach.
+  /// others, so an endpoint keeps two rounds of each topic and executor. The
+  /// length of a text is not bounded.
   virtual void post(std::string_view topic, uint64_t round,
                     std::string text) = 0;
   /// The text that an executor, this one or another, has posted; none if it has
@@ -161,7 +167,8 @@ public:
 protected:
   Network(std::vector<RankRange> given, uint32_t index)
       : ranks(std::move(given)), index(index), sentBytes(ranks.size()) {}
-  /// Implementations call this for each message that is sent.
+  /// Implementations call this for each message that is sent, those to the
+  /// executor itself included, before it can return.
   void count(const Message &message) {
     uint64_t bytes = 0;
     for (const MessagePiece &piece : message.pieces)

@@ -75,12 +75,16 @@ class TransportFactory {
 public:
   virtual ~TransportFactory() = default;
 
-  /// The name that it is opened by, without options.
+  /// The name that it is opened by, with those options that all executors have
+  /// to agree on: they compare it before the first run.
   virtual std::string_view name() const = 0;
   virtual TransportCapabilities capabilities() const = 0;
   /// Connects executors that have these ranks: one endpoint for each, in this
-  /// order; null for those that are in other processes. Error: no executor is
-  /// in this process, or others cannot be reached.
+  /// order; null for those that are in other processes. Called once for each
+  /// cluster, from any thread; several processes make these calls in the same
+  /// order. Endpoints may outlive the factory. Errors: executors without ranks
+  /// or with the same ranks, none in this process, others that cannot be
+  /// reached.
   virtual Expected<std::vector<std::shared_ptr<Network>>>
   connect(std::vector<RankRange> executors) = 0;
   /// What carries out the collectives of a program. Errors: a member that no
@@ -92,9 +96,9 @@ public:
 /// The transport of this name. Empty: that of `LOCKSTEP_TRANSPORT` in the
 /// environment, else `threads`, which has all executors in this process. Behind
 /// a colon the name may have options of the transport. Others are plugins
-/// (Plugin.h) that export `lockstepOpenTransport`. Those who open one name at
-/// the same time share the transport. Errors: no such plugin, or it cannot be
-/// used here.
+/// (Plugin.h) that export `lockstepOpenTransport`, with the signature of
+/// `OpenParts<TransportFactory>::Open`. Those who open one name at the same
+/// time share the transport. Errors: no such plugin, or it cannot be used here.
 Expected<std::shared_ptr<TransportFactory>>
 openTransport(std::string_view name);
 

@@ -49,6 +49,13 @@ TEST(CollectiveKinds, SomeGiveAllTheSame) {
             (Names{"all_reduce", "all_gather", "broadcast"}));
 }
 
+TEST(CollectiveKinds, SomeOnlyMoveBytes) {
+  EXPECT_EQ(kindsWith([](auto &row) { return row.isMoved(); }),
+            (Names{"all_to_all", "send", "recv", "permute"}));
+  EXPECT_EQ(kindsWith([](auto &row) { return row.hasOnePeer(); }),
+            (Names{"send", "recv", "permute"}));
+}
+
 TEST(CollectiveKinds, AxesSayHowResultsAreMade) {
   EXPECT_EQ(kindsWith([](auto &row) { return row.hasAxis(); }),
             (Names{"reduce_scatter", "all_gather", "gather", "scatter",

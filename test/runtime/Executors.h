@@ -5,6 +5,7 @@
 
 #include "TestProgram.h"
 
+#include "runtime/transport/TransportFactory.h"
 #include "runtime/transport/local/LocalNetwork.h"
 
 #include <functional>
@@ -42,7 +43,7 @@ public:
     std::vector<RankRange> ranks;
     for (const Part &part : parts)
       ranks.push_back(part.ranks);
-    network = *LocalNetwork::create(ranks);
+    network = *(*openTransport(""))->connect(ranks);
     for (uint32_t i = 0; i < parts.size(); ++i) {
       SessionOptions own = options(i);
       own.role = parts[i].role;
@@ -79,11 +80,11 @@ public:
   /// All executors are idle and no message is in flight: only a deadline can
   /// end the runs.
   bool isQuiet() const {
-    uint64_t before = static_cast<LocalNetwork &>(*network[0]).messages();
+    uint64_t before = messages();
     for (const auto &session : sessions)
       if (session->idleWorkers() < session->workers())
         return false;
-    return static_cast<LocalNetwork &>(*network[0]).messages() == before;
+    return messages() == before;
   }
 
   /// The session that has a rank, and its number in there.
@@ -92,6 +93,13 @@ public:
       if (parts[i].ranks.contains(rank))
         return {sessions[i].get(), rank - parts[i].ranks.first};
     return {nullptr, 0};
+  }
+
+  /// Messages that have been sent; not known of other transports than the one
+  /// within the process.
+  uint64_t messages() const {
+    auto *local = dynamic_cast<LocalNetwork *>(network.front().get());
+    return local ? local->messages() : 0;
   }
 
   std::vector<Part> parts;

@@ -1,5 +1,6 @@
 //===- TransportTest.cpp - transports by name, over several processes -----===//
 
+#include "FakeClock.h"
 #include "TestProgram.h"
 
 #include "runtime/executor/Cluster.h"
@@ -8,6 +9,8 @@
 #include "runtime/transport/local/LocalNetwork.h"
 
 #include <array>
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <thread>
@@ -35,9 +38,10 @@ TEST(OpenTransport, namesThatAreNone) {
 }
 
 TEST(OpenTransport, threadsIsTheDefault) {
-  std::shared_ptr<TransportFactory> transport = *openTransport("");
+  std::shared_ptr<TransportFactory> transport = *openTransport("threads");
   EXPECT_EQ(transport->name(), "threads");
-  EXPECT_EQ(transport, *openTransport("threads"));
+  if (!std::getenv("LOCKSTEP_TRANSPORT"))
+    EXPECT_EQ(transport, *openTransport(""));
   EXPECT_EQ(transport->capabilities(),
             (TransportCapabilities{.takesDeviceMemory = false,
                                    .isInOrder = true,
@@ -188,6 +192,114 @@ TEST(ClusterOfSeveralProcesses, endsWhenAnotherProcessGivesUp) {
   EXPECT_EQ(statuses[0].message(),
             "executor 1 (ranks 2-3) has given up: enough");
   EXPECT_TRUE(processes.clusters[0]->poisoned());
+}
+
+/// Two processes with a replica each.
+struct OneReplicaEach {
+  explicit OneReplicaEach(TestProgram &p) {
+    endpoints = *LocalNetwork::create({{0, 1}, {1, 1}});
+    std::shared_ptr<const Artifact> artifact = p.artifact();
+    for (unsigned process : {0, 1}) {
+      auto transport = std::make_shared<ProcessTransport>(
+          endpoints, std::vector<bool>{process == 0, process == 1});
+      clusters.push_back(
+          *Cluster::create(artifact, {.session = {.transport = transport,
+                                                  .workers = 1,
+                                                  .clock = &clocks[process]},
+                                      .executors = 2}));
+    }
+  }
+
+  std::array<FakeClock, 2> clocks;
+  ProcessTransport::Endpoints endpoints;
+  std::vector<std::unique_ptr<Cluster>> clusters;
+};
+
+TEST(ClusterOfSeveralProcesses, isNotWaitedForIfItCannotBegin) {
+  TestProgram p(2);
+  build(p);
+  OneReplicaEach processes(p);
+  Batch batch{7};
+  ASSERT_TRUE(processes.clusters[0]
+                  ->bindInput(0, 0, reinterpret_cast<std::byte *>(&batch))
+                  .ok());
+  Status other;
+  std::thread thread([&] { other = processes.clusters[1]->run("main"); });
+  Status status = processes.clusters[0]->run("main");
+  thread.join();
+  EXPECT_EQ(other.message(), "program 'main': replica 1 has no input bound");
+  EXPECT_EQ(status.message(), "executor 1 (rank 1) has given up: program "
+                              "'main': replica 1 has no input bound");
+}
+
+TEST(ClusterOfSeveralProcesses, namesWhoHasNotSaidWhatItRuns) {
+  TestProgram p(2);
+  build(p);
+  FakeClock clock;
+  ProcessTransport::Endpoints endpoints =
+      *LocalNetwork::create({{0, 1}, {1, 1}});
+  auto transport = std::make_shared<ProcessTransport>(
+      endpoints, std::vector<bool>{true, false});
+  std::unique_ptr<Cluster> cluster = *Cluster::create(
+      p.artifact(),
+      {.session = {.transport = transport, .workers = 1, .clock = &clock},
+       .executors = 2});
+  Batch batch{7};
+  ASSERT_TRUE(
+      cluster->bindInput(0, 0, reinterpret_cast<std::byte *>(&batch)).ok());
+  Status status = runWithTime(*cluster, clock, std::chrono::seconds(10),
+                              cluster->workers());
+  EXPECT_EQ(status.code(), StatusCode::deadline);
+  EXPECT_EQ(status.message(), "no executor has made progress for 60 s\n"
+                              "waiting for executors to say what they run\n"
+                              "  missing: the executor of rank 1");
+}
+
+std::atomic<uint64_t> iterations{0};
+
+// While another process makes progress, nobody misses a deadline.
+TEST(ClusterOfSeveralProcesses, isWaitedForWhileItMakesProgress) {
+  TestProgram p(2);
+  uint32_t isSecond =
+      p.variable("is_second", ElementType::i1, {}, /*perReplica=*/true);
+  uint32_t branch = p.branchUnless(isSecond);
+  uint32_t first = p.call(
+      [](void *const *, const int64_t *, int64_t) { ++iterations; }, {}, {});
+  uint32_t loop = p.jump(0);
+  p.program->commands[loop]->body.AsJump()->target = first;
+  p.patch(branch);
+  p.barrier(p.channel());
+  p.ret();
+  OneReplicaEach processes(p);
+  uint8_t yes = 1;
+  processes.clusters[1]
+      ->variable("is_second", 1)
+      ->write(std::as_bytes(std::span(&yes, 1)));
+  std::array<Status, 2> statuses;
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (unsigned i : {0, 1})
+    threads.emplace_back([&, i] {
+      statuses[i] = processes.clusters[i]->run("main");
+      over = true;
+      for (FakeClock &clock : processes.clocks)
+        clock.poke();
+    });
+  auto isOver = [&] { return over.load(); };
+  // 200 s, of which the deadline is 60 s.
+  for (int step = 0; step < 20 && !over; ++step) {
+    uint64_t before = iterations;
+    while (iterations < before + 2 && !over)
+      std::this_thread::yield();
+    for (unsigned i : {1, 0})
+      processes.clocks[i].advance(std::chrono::seconds(10), isOver);
+  }
+  EXPECT_FALSE(over);
+  processes.clusters[1]->abort({StatusCode::interrupted, "enough"});
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(statuses[0].code(), StatusCode::interrupted)
+      << statuses[0].message();
 }
 
 TEST(ClusterOfSeveralProcesses, hasToAgreeOnTheTransport) {
