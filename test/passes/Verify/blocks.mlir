@@ -42,7 +42,7 @@ replica.step @argument_of_join(%ok: tensor<i1> {replica.batch = "ok"}) -> (tenso
   %one = arith.constant dense<1.0> : tensor<f32>
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
   %c = tensor.extract %ok[] : tensor<i1>
-  // expected-note@+1 {{it depends on the way through this 'cf.cond_br', whose condition may differ}}
+  // expected-note@+1 {{it depends on the path through this 'cf.cond_br', whose condition may differ}}
   cf.cond_br %c, ^join(%zero : tensor<f32>), ^join(%one : tensor<f32>)
 // expected-error@+1 {{metric 'm' may differ between replicas}}
 ^join(%v: tensor<f32>):
@@ -63,7 +63,7 @@ replica.step @count_rounds(%ok: tensor<4xi1> {replica.batch = "ok"}) -> (tensor<
 ^loop(%n: tensor<f32>):
   // expected-error@+1 {{metric 'm' may differ between replicas}}
   %next = arith.addf %n, %one : tensor<f32>
-  // expected-note@+1 {{it depends on the way through this 'cf.cond_br', whose condition may differ}}
+  // expected-note@+1 {{it depends on the path through this 'cf.cond_br', whose condition may differ}}
   cf.cond_br %c, ^loop(%next : tensor<f32>), ^done
 ^done:
   replica.return %next : tensor<f32>

@@ -210,7 +210,7 @@ replica.step @control_dependence(%x: tensor<4xf32> {replica.batch = "x"}) {
   %i = tensor.extract %id[] : tensor<i32>
   // expected-note@+1 {{'arith.trunci' makes it from a value that may differ}}
   %odd = arith.trunci %i : i32 to i1
-  // expected-note@+1 {{it depends on the way through this 'scf.if', whose condition may differ}}
+  // expected-note@+1 {{it depends on the path through this 'scf.if', whose condition may differ}}
   %c = scf.if %odd -> i1 {
     scf.yield %true : i1
   } else {

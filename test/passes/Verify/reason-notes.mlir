@@ -160,7 +160,7 @@ replica.step @packs(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {repli
 // The bounds of loops whose turns are the same.
 // CHECK: model.py:5:3: note: some replicas issue 'replica.all_reduce' sum of 'tensor<f32>' in a loop from 0 to a value
 // CHECK: model.py:7:3: note: other replicas issue 'replica.all_reduce' sum of 'tensor<f32>' in a loop from 1 to 9
-// CHECK: loop from 0 to a value with all_reduce sum of tensor<f32> (model.py:4) != loop from 1 to 9 of 8 turns with all_reduce sum of tensor<f32> (model.py:6)
+// CHECK: loop from 0 to a value with all_reduce sum of tensor<f32> (model.py:4) != loop from 1 to 9 of 8 iterations with all_reduce sum of tensor<f32> (model.py:6)
 replica.step @bounds(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %k: tensor<index> {replica.batch = "k"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -202,7 +202,7 @@ replica.step @conditions(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {
 // -----
 
 // Loops of which nobody knows how often they turn.
-// CHECK: loop of an unknown number of turns with all_reduce sum of tensor<f32> (model.py:4) != loop of an unknown number of turns with all_reduce sum of tensor<f32> (model.py:6)
+// CHECK: loop of an unknown number of iterations with all_reduce sum of tensor<f32> (model.py:4) != loop of an unknown number of iterations with all_reduce sum of tensor<f32> (model.py:6)
 replica.step @whiles(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %k: tensor<i1> {replica.scalar = "k"}) {
   %b = tensor.extract %c[] : tensor<i1> loc("model.py":2:3)
   %d = tensor.extract %k[] : tensor<i1>

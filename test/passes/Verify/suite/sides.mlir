@@ -50,7 +50,7 @@ replica.variable @cold : tensor<i32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %late: tensor<i1> {replica.batch = "late"}) {
   %one = arith.constant 1 : i32
   %l = tensor.extract %late[] : tensor<i1>
-  // expected-note@+1 {{it depends on the way through this 'scf.if', whose condition may differ}}
+  // expected-note@+1 {{it depends on the path through this 'scf.if', whose condition may differ}}
   %setting = scf.if %l -> tensor<i32> {
     %0 = replica.read @cold : tensor<i32>
     scf.yield %0 : tensor<i32>
