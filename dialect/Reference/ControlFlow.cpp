@@ -173,17 +173,17 @@ FailureOr<Instruction::Run> translate(scf::IndexSwitchOp op,
     branches.push_back(*code);
   }
   // The default region is the first one.
-  return Instruction::Run(
-      [branches, cases = SmallVector<int64_t>(op.getCases())](
-          const Instruction &instruction, Frame &frame) {
-        auto chosen = llvm::find(
-            cases,
-            static_cast<int64_t>(frame.peek(instruction.operands[0]).intAt(0)));
-        size_t way = chosen == cases.end() ? 0 : 1 + (chosen - cases.begin());
-        frame.machine.noteBranch(frame.replica, instruction.op,
-                                 static_cast<int64_t>(way));
-        return runBranch(branches[way], instruction, frame);
-      });
+  return Instruction::Run([branches,
+                           cases = SmallVector<int64_t>(op.getCases())](
+                              const Instruction &instruction, Frame &frame) {
+    auto chosen = llvm::find(
+        cases,
+        static_cast<int64_t>(frame.peek(instruction.operands[0]).intAt(0)));
+    size_t region = chosen == cases.end() ? 0 : 1 + (chosen - cases.begin());
+    frame.machine.noteBranch(frame.replica, instruction.op,
+                             static_cast<int64_t>(region));
+    return runBranch(branches[region], instruction, frame);
+  });
 }
 
 FailureOr<Instruction::Run> translate(scf::ExecuteRegionOp op,

@@ -85,7 +85,7 @@ struct RunOptions {
   /// Called when `replica` reaches a branch or loop, with a number for the path
   /// that it takes. Only with a schedule, so that two threads never call it at
   /// once.
-  std::function<void(int64_t replica, mlir::Operation *branch, int64_t way)>
+  std::function<void(int64_t replica, mlir::Operation *branch, int64_t path)>
       onBranch;
   /// The number of element operations that are left, which runs count down; a
   /// run that needs more fails. Only with a schedule; outlives the run.
@@ -194,10 +194,10 @@ public:
     *options.budget = 0;
     return fail(replica, op, "expected fewer operations", FailureKind::TooLong);
   }
-  /// `replica` takes path `way` of `branch`.
-  void noteBranch(int64_t replica, mlir::Operation *branch, int64_t way) {
+  /// `replica` takes path `path` of `branch`.
+  void noteBranch(int64_t replica, mlir::Operation *branch, int64_t path) {
     if (options.onBranch)
-      options.onBranch(replica, branch, way);
+      options.onBranch(replica, branch, path);
   }
 
   /// Shuffles work that `replica` may do in any order, with the seed of the

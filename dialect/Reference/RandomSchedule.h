@@ -27,7 +27,7 @@ public:
   }
 
   /// The replica that is scheduled; -1 if none can run.
-  int64_t current() const { return turn; }
+  int64_t current() const { return scheduled; }
 
   /// Draws whether the scheduled replica is suspended now.
   bool isOver() { return random() % 4 == 0; }
@@ -37,13 +37,13 @@ public:
     int64_t total = 0;
     for (size_t replica = 0; replica < weights.size(); ++replica)
       total += runs(replica) ? weights[replica] : 0;
-    turn = -1;
+    scheduled = -1;
     if (total == 0)
       return;
     int64_t drawn = static_cast<int64_t>(random() % total);
-    for (size_t replica = 0; turn < 0; ++replica)
+    for (size_t replica = 0; scheduled < 0; ++replica)
       if (runs(replica) && (drawn -= weights[replica]) < 0)
-        turn = static_cast<int64_t>(replica);
+        scheduled = static_cast<int64_t>(replica);
   }
 
 private:
@@ -51,7 +51,7 @@ private:
   // implementation-defined.
   std::mt19937_64 random;
   std::vector<int> weights;
-  int64_t turn = -1;
+  int64_t scheduled = -1;
 };
 
 } // namespace lockstep::interpret

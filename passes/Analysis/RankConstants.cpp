@@ -57,19 +57,19 @@ SmallVector<uint64_t> RankConstants::getTripCounts(Operation *op) const {
 }
 
 SmallVector<unsigned> RankConstants::getTakenRegions(Operation *branch) const {
-  SmallVector<unsigned> ways;
+  SmallVector<unsigned> taken;
   if (auto choice = dyn_cast<scf::IfOp>(branch)) {
     for (int64_t condition : lookupIntegers(choice.getCondition()))
-      ways.push_back(condition ? 0 : 1);
+      taken.push_back(condition ? 0 : 1);
   } else if (auto choice = dyn_cast<scf::IndexSwitchOp>(branch)) {
     for (int64_t index : lookupIntegers(choice.getArg())) {
       const int64_t *found = llvm::find(choice.getCases(), index);
-      ways.push_back(found == choice.getCases().end()
-                         ? 0
-                         : found - choice.getCases().begin() + 1);
+      taken.push_back(found == choice.getCases().end()
+                          ? 0
+                          : found - choice.getCases().begin() + 1);
     }
   }
-  return ways;
+  return taken;
 }
 
 bool RankConstants::isNeverEntered(Region &region) const {
@@ -84,8 +84,8 @@ bool RankConstants::isNeverEntered(Region &region) const {
   }
   if (!isa<scf::IfOp, scf::IndexSwitchOp>(parent))
     return false;
-  if (SmallVector<unsigned> ways = getTakenRegions(parent); !ways.empty())
-    return !llvm::is_contained(ways, region.getRegionNumber());
+  if (SmallVector<unsigned> taken = getTakenRegions(parent); !taken.empty())
+    return !llvm::is_contained(taken, region.getRegionNumber());
   Attribute constant;
   if (!matchPattern(parent->getOperand(0), m_Constant(&constant)))
     return false;
@@ -193,13 +193,13 @@ void RankConstants::visit(Operation *op) {
 /// The result of a branch on a rank is the value that the region which the rank
 /// enters yields.
 void RankConstants::visitBranch(Operation *branch) {
-  SmallVector<unsigned> ways = getTakenRegions(branch);
-  if (ways.empty())
+  SmallVector<unsigned> taken = getTakenRegions(branch);
+  if (taken.empty())
     return;
   for (OpResult result : branch->getResults()) {
     Constants constants;
     for (unsigned rank = 0; rank < ranks; ++rank) {
-      Value yielded = branch->getRegion(ways[rank])
+      Value yielded = branch->getRegion(taken[rank])
                           .front()
                           .getTerminator()
                           ->getOperand(result.getResultNumber());

@@ -121,7 +121,7 @@ bool UniformityAnalysis::isUniform(Value value) const {
 
 SmallVector<std::pair<Value, Reason>>
 UniformityAnalysis::explain(Value value, std::optional<RankPair> ranks) const {
-  SmallVector<std::pair<Value, Reason>> way;
+  SmallVector<std::pair<Value, Reason>> chain;
   // Terminates, since each step was added after that of the value it depends
   // on.
   while (value) {
@@ -135,16 +135,16 @@ UniformityAnalysis::explain(Value value, std::optional<RankPair> ranks) const {
     Reason reason;
     if (step != kNoStep)
       reason = steps[step].reason;
-    else if (Operation *place = way.empty() ? getPlace(value) : nullptr;
+    else if (Operation *place = chain.empty() ? getPlace(value) : nullptr;
              Divergence divergence =
                  place ? getDivergenceAround(place) : Divergence())
       reason = {VaryingBy::Control, divergence.branch, divergence.condition};
     else
       break;
-    way.emplace_back(value, reason);
+    chain.emplace_back(value, reason);
     value = reason.from;
   }
-  return way;
+  return chain;
 }
 
 std::optional<llvm::BitVector>

@@ -43,10 +43,10 @@ void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch,
   if (op == branch)
     return diverge(branch, use.get(), partition);
   // Only the ranks that enter a region contribute the value that it yields.
-  if (SmallVector<unsigned> ways = constants.getTakenRegions(branch);
-      !ways.empty()) {
-    llvm::BitVector ranks(ways.size());
-    for (auto [rank, way] : llvm::enumerate(ways))
+  if (SmallVector<unsigned> taken = constants.getTakenRegions(branch);
+      !taken.empty()) {
+    llvm::BitVector ranks(taken.size());
+    for (auto [rank, way] : llvm::enumerate(taken))
       if (way == op->getParentRegion()->getRegionNumber())
         ranks.set(rank);
     partition = partitions.restrict(partition, ranks);

@@ -125,10 +125,13 @@ LogicalResult verifyBlocks(Region &body) {
   return success();
 }
 
+bool hasBranches(Operation *function) {
+  Region &body = function->getRegion(0);
+  return !body.empty() && !body.hasOneBlock();
+}
+
 LogicalResult structureBlocks(Operation *function) {
   Region &body = function->getRegion(0);
-  if (body.empty() || body.hasOneBlock())
-    return success();
   if (failed(verifyBlocks(body)))
     return failure();
   StepTransformation transformation;
@@ -141,14 +144,14 @@ LogicalResult structureBlocks(Operation *function) {
   return failure(transformation.failed);
 }
 
-/// Converts a switch to a chain of branches. `ways` are the regions that the
+/// Converts a switch to a chain of branches. `taken` are the regions that the
 /// ranks enter; empty if that is not known.
 class SwitchSplitter {
 public:
-  SwitchSplitter(scf::IndexSwitchOp op, ArrayRef<unsigned> ways)
+  SwitchSplitter(scf::IndexSwitchOp op, ArrayRef<unsigned> taken)
       : op(op), builder(op) {
     auto isEntered = [&](unsigned region) {
-      return ways.empty() || llvm::is_contained(ways, region);
+      return taken.empty() || llvm::is_contained(taken, region);
     };
     for (auto [index, value] : llvm::enumerate(op.getCases()))
       if (isEntered(index + 1))
@@ -216,10 +219,15 @@ private:
 struct StructureControlFlow
     : impl::StructureControlFlowPassBase<StructureControlFlow> {
   void runOnOperation() override {
-    for (Operation &op : getOperation().getOps())
-      if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(op) &&
-          failed(structureBlocks(&op)))
+    bool isStructured = true;
+    for (Operation &op : getOperation().getOps()) {
+      if (!isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(op) ||
+          !hasBranches(&op))
+        continue;
+      isStructured = false;
+      if (failed(structureBlocks(&op)))
         return signalPassFailure();
+    }
 
     // Switches in scalar code, which becomes part of a kernel, are left to
     // LLVM.
@@ -229,18 +237,21 @@ struct StructureControlFlow
           !op->getParentOfType<tensor::GenerateOp>())
         switches.push_back(op);
     });
-    if (switches.empty())
+    if (switches.empty()) {
+      if (isStructured)
+        markAllAnalysesPreserved();
       return;
+    }
     if (failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
     UniformityAnalysis uniformity(getOperation());
-    SmallVector<SmallVector<unsigned>> ways =
+    SmallVector<SmallVector<unsigned>> takenRegions =
         llvm::map_to_vector(switches, [&](scf::IndexSwitchOp op) {
           return uniformity.getConstants().getTakenRegions(op);
         });
     // The walk is post-order, so nested switches are split first.
-    for (auto [op, way] : llvm::zip_equal(switches, ways))
-      SwitchSplitter(op, way).run();
+    for (auto [op, taken] : llvm::zip_equal(switches, takenRegions))
+      SwitchSplitter(op, taken).run();
   }
 };
 

@@ -104,7 +104,7 @@ private:
     Region *region = collective->getParentRegion();
     while (region->getParentOp() != op)
       region = region->getParentOp()->getParentRegion();
-    Sequence turn = matcher.getSequence(*region, counts);
+    Sequence iteration = matcher.getSequence(*region, counts);
     std::string left = "in one more iteration", right = "out of the loop",
                 after = describeNext(op, uniformity.getSymbols()),
                 done = "; up to the first difference";
@@ -127,10 +127,10 @@ private:
       ranks = component.separated;
     }
     refuse(divergence, [&] {
-      reportMissing(
-          collective, divergence,
-          done + " they issue" +
-              tellSideBySide({left, turn, ""}, {right, {}, after}, matcher));
+      reportMissing(collective, divergence,
+                    done + " they issue" +
+                        tellSideBySide({left, iteration, ""},
+                                       {right, {}, after}, matcher));
     });
     return false;
   }
@@ -141,16 +141,16 @@ private:
     std::vector<Sequence> sides;
     for (Region &region : op->getRegions())
       sides.push_back(matcher.getSequence(region, counts));
-    SmallVector<unsigned> ways = uniformity.getConstants().getTakenRegions(op);
+    SmallVector<unsigned> taken = uniformity.getConstants().getTakenRegions(op);
     // The lowest rank that takes each side; a side that no member takes does
     // not matter.
     std::vector<std::optional<unsigned>> who(sides.size());
-    for (size_t rank = ways.size(); rank-- > 0;)
+    for (size_t rank = taken.size(); rank-- > 0;)
       if (component.contains(rank))
-        who[ways[rank]] = rank;
+        who[taken[rank]] = rank;
     std::optional<size_t> first;
     for (size_t i = 0; i < sides.size(); ++i) {
-      if (!ways.empty() && !who[i])
+      if (!taken.empty() && !who[i])
         continue;
       if (!first) {
         first = i;
@@ -161,7 +161,7 @@ private:
       if (!difference)
         continue;
       ranks =
-          ways.empty() ? component.separated : RankPair(*who[*first], *who[i]);
+          taken.empty() ? component.separated : RankPair(*who[*first], *who[i]);
       std::string after = describeNext(op, uniformity.getSymbols());
       IssuedPath left{describeOutcome(op, *first, who[*first]), sides[*first],
                       after},
@@ -193,18 +193,19 @@ private:
 
   std::string describeOutcome(Operation *op, unsigned region,
                               std::optional<unsigned> rank) const {
-    std::string way;
+    std::string outcome;
     if (isa<scf::IfOp>(op))
-      way = region == 0 ? "true" : "false";
+      outcome = region == 0 ? "true" : "false";
     else
-      way = region == 0
-                ? "default"
-                : "case " +
-                      std::to_string(
-                          cast<scf::IndexSwitchOp>(op).getCases()[region - 1]);
+      outcome =
+          region == 0
+              ? "default"
+              : "case " +
+                    std::to_string(
+                        cast<scf::IndexSwitchOp>(op).getCases()[region - 1]);
     if (rank)
-      return describeRank(*rank) + " (" + way + ")";
-    return isa<scf::IfOp>(op) ? "where it is " + way : "in the " + way;
+      return describeRank(*rank) + " (" + outcome + ")";
+    return isa<scf::IfOp>(op) ? "where it is " + outcome : "in the " + outcome;
   }
 
   //===--------------------------------------------------------------------===//
@@ -267,7 +268,7 @@ private:
     for (Block *successor : origin->getSuccessors()) {
       std::string line =
           successor->empty() ? "" : userLocation(successor->front().getLoc());
-      std::string where = line.empty() ? "one way" : "to " + line;
+      std::string where = line.empty() ? "one path" : "to " + line;
       Sequence through;
       if (!with &&
           paths.findThrough(successor, join, place->getBlock(), through)) {
@@ -308,9 +309,9 @@ private:
 
   void report(const IssuedPath &lhs, const IssuedPath &rhs, size_t difference,
               Divergence divergence) {
-    auto at = [&](const IssuedPath &way) {
-      return difference < way.sequence.size()
-                 ? findCollective(way.sequence[difference].op,
+    auto at = [&](const IssuedPath &path) {
+      return difference < path.sequence.size()
+                 ? findCollective(path.sequence[difference].op,
                                   uniformity.getSymbols())
                  : nullptr;
     };

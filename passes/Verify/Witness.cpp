@@ -32,18 +32,18 @@ namespace {
 /// The paths that each replica has taken through numbered branches of a slice.
 struct Trace {
   llvm::DenseMap<Operation *, unsigned> numbers;
-  std::vector<std::vector<SmallVector<int64_t, 4>>> ways;
+  std::vector<std::vector<SmallVector<int64_t, 4>>> paths;
 
   void clear(int64_t replicas, size_t branches) {
-    ways.assign(branches, std::vector<SmallVector<int64_t, 4>>(replicas));
+    paths.assign(branches, std::vector<SmallVector<int64_t, 4>>(replicas));
   }
 
   /// Two replicas that took different paths in one execution of the branch.
   std::optional<RankPair> findSplit(unsigned branch) const {
-    for (unsigned one = 0; one < ways[branch].size(); ++one)
-      for (unsigned other = one + 1; other < ways[branch].size(); ++other) {
-        ArrayRef<int64_t> mine = ways[branch][one],
-                          others = ways[branch][other];
+    for (unsigned one = 0; one < paths[branch].size(); ++one)
+      for (unsigned other = one + 1; other < paths[branch].size(); ++other) {
+        ArrayRef<int64_t> mine = paths[branch][one],
+                          others = paths[branch][other];
         size_t both = std::min(mine.size(), others.size());
         if (mine.take_front(both) != others.take_front(both))
           return RankPair(one, other);
@@ -90,7 +90,7 @@ public:
     options.onBranch = [this](int64_t replica, Operation *branch, int64_t way) {
       if (auto found = trace.numbers.find(branch);
           replica >= 0 && found != trace.numbers.end())
-        trace.ways[found->second][replica].push_back(way);
+        trace.paths[found->second][replica].push_back(way);
     };
     interpreter->setOptions(options);
   }
