@@ -31,15 +31,17 @@ LogicalResult Frame::spend(Operation *op, ArrayRef<int64_t> shape) {
   return machine.spend(replica, op, count);
 }
 
-/// Charges the budget for the elements of the operands, which measure the work
-/// of most operations. Operations that do more work, or create tensors of any
-/// size, charge it themselves.
+/// Charges the budget of the run (`RunOptions::budget`, a number of element
+/// operations) for the elements of the operands, which measure the work of most
+/// operations. Operations that do more work, or create tensors of any size,
+/// charge it themselves.
 static LogicalResult spend(const Instruction &instruction, Frame &frame) {
   if (!frame.machine.options.budget)
     return success();
   int64_t count = kOverhead;
-  // Variables and collectives forward and reduce known zeros at no cost, but
-  // computing with them costs as much as with other values.
+  // Operations with memory effects (variables, collectives) do not visit the
+  // elements of values known to be zero; computing with such values costs as
+  // much as with others.
   for (Use use : instruction.operands)
     if (const Value &value = frame.peek(use);
         !value.isZero() || isMemoryEffectFree(instruction.op))
@@ -98,8 +100,8 @@ FailureOr<Body> CodeBuilder::buildBody(Region &region) {
   return body;
 }
 
-/// The successor that a terminator branches to; `values` are the values of its
-/// operands.
+/// The index of the successor that a terminator branches to; `values` are the
+/// values of its operands.
 static unsigned getTaken(Operation *terminator, ArrayRef<Value> values) {
   if (isa<cf::CondBranchOp>(terminator))
     return values[0].intAt(0) ? 0 : 1;
@@ -131,7 +133,8 @@ LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values,
     auto branch = cast<BranchOpInterface>(end);
     unsigned taken = getTaken(end, results);
     frame.machine.noteBranch(frame.replica, end, taken);
-    // An empty block may branch to itself: it must cost something too.
+    // Each branch is charged, so that a loop of empty blocks uses up the
+    // budget.
     if (failed(frame.machine.spend(frame.replica, end, kOverhead)))
       return failure();
     OperandRange forwarded =
@@ -203,13 +206,14 @@ LogicalResult CodeBuilder::translate(Operation *op, Instruction &instruction) {
 }
 
 /// Traverses the block backwards: the first use of a value that is found is its
-/// last one. A use in a nested region counts as one of the operation that holds
-/// the region, since a loop executes the region repeatedly.
+/// last one. A use in a nested region counts as a use by the operation that
+/// holds the region, since a loop executes the region repeatedly.
 void CodeBuilder::markLastUses(Block &block, Code &code) {
   llvm::DenseSet<mlir::Value> used;
   bool isOnly = block.getParent()->hasOneBlock();
   auto isLast = [&](mlir::Value value) {
-    // Any other block may execute later, in a loop even a preceding one.
+    // Another block may execute later, even a preceding one if the blocks form
+    // a loop.
     return value.getParentBlock() == &block &&
            (isOnly || !value.isUsedOutsideOfBlock(&block)) &&
            used.insert(value).second;
@@ -242,7 +246,7 @@ void CodeBuilder::markLastUses(Block &block, Code &code) {
 // Constants and element-wise operations
 //===----------------------------------------------------------------------===//
 
-/// A select of whole tensors by one condition.
+/// True for a select between whole values by a scalar condition.
 static bool selectsWhole(Operation *op) {
   return isa<arith::SelectOp>(op) &&
          !isa<ShapedType>(op->getOperand(0).getType());

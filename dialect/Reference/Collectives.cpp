@@ -2,7 +2,8 @@
 //
 // Steps in collective form: a start contributes the operands of a rank, its
 // wait receives the results, and other operations may execute in between.
-// Programs that are divided into roles are not executed.
+// Programs that are divided into roles (a function for workers, others for
+// parameter servers) are not executed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +42,8 @@ FailureOr<Machine::Group> findGroup(CollectiveOpInterface op,
   return found;
 }
 
-/// The pending collective of a rank that is no member of the group: the rank
-/// does not take part, and its operands are its results.
+/// The number of a pending collective on a rank that is not in the group: the
+/// rank does not take part, and its results are `nonMemberResult`.
 constexpr uint64_t kNotMember = ~uint64_t(0);
 
 bool isMember(const Machine::Group &group, int64_t replica) {

@@ -1,9 +1,10 @@
 //===- Generic.cpp - linalg.generic ---------------------------------------===//
 //
-// The body is executed for strips of points along one parallel loop, with all
-// other loops in their order: each element of a result is accumulated in the
-// order that the operation defines. A body with other than element-wise
-// operations (branches, loops) is executed point by point.
+// The body is executed for strips of points (consecutive iterations of one
+// parallel loop), with all other loops in their order: each element of a result
+// is accumulated in the order that the operation defines. A body with other
+// than element-wise operations, `linalg.index` and `tensor.extract` is executed
+// point by point.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +18,8 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
-/// The coefficients of an affine expression without division, followed by its
-/// constant; nullopt for other expressions.
+/// The coefficients of an affine expression without division or remainder,
+/// followed by its constant; nullopt for other expressions.
 static std::optional<SmallVector<int64_t>> getCoefficients(AffineExpr expr,
                                                            unsigned numDims) {
   SmallVector<int64_t> result(numDims + 1, 0);
@@ -119,7 +120,8 @@ LogicalResult GenericRun::prepare() {
   return success();
 }
 
-/// Computes strides and checks that all points are within the operand.
+/// Computes strides and checks that all points are within the operand. If the
+/// map has a division or remainder, `offsetOf` checks each point instead.
 LogicalResult GenericRun::place(const Access &access, const Value &value) {
   Placement placement;
   placement.strides.assign(plan.numLoops, 0);

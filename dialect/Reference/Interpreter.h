@@ -1,7 +1,8 @@
 //===- Interpreter.h - The reference interpreter ----------------*- C++ -*-===//
 //
-// Executes a module of replica IR directly: N replicas in lockstep, without
-// code generation. It defines the semantics that compiled code must have.
+// Executes a module of the `replica` dialect directly, without code generation:
+// each replica on its own thread, with a rendezvous in each collective. It
+// defines the semantics that compiled code must have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +17,12 @@ namespace lockstep::interpret {
 
 struct Body;
 
-/// Executes steps and programs of one module, which must outlive it. Named
-/// `linalg` operations must have been generalized, and the strategy and the
-/// number of replicas be known (`buildInterpretPipeline` in
-/// `passes/Pipelines.h`).
+/// Executes steps (functions that every replica executes) and programs
+/// (functions that are executed once for all replicas) of one module, which
+/// must outlive it. A step in collective form is a `func.func` to which a step
+/// has been lowered, with operations of `collective`. Named `linalg` operations
+/// must have been generalized, and the strategy and the number of replicas be
+/// known (`buildInterpretPipeline` in `passes/Pipelines.h`).
 class Interpreter {
 public:
   /// Translates all steps and programs. Errors are diagnostics at the
@@ -32,8 +35,8 @@ public:
   ~Interpreter();
 
   int64_t replicas() const { return machine.replicas(); }
-  /// In the order of the module. Variables without an initial value are zeros
-  /// until they are set.
+  /// In the order of their declarations. Variables without an initial value are
+  /// zeros until they are set.
   Variables &variables() { return state; }
 
   /// The step of that name, or null.
@@ -57,21 +60,21 @@ public:
   /// The same for a step in collective form: `arguments[r]` are those that are
   /// bound to batches and scalars, `results[r]` those that are not bound to a
   /// variable. Variables and the replica's rank are supplied by the
-  /// interpreter.
+  /// interpreter. Other functions are executed as by `runFunction`.
   llvm::LogicalResult run(mlir::func::FuncOp step,
                           llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
-  /// The same for a function on tensors or a kernel: `arguments` and `results`
-  /// are complete.
+  /// The same for a function on tensors or a kernel: `arguments[r]` are all
+  /// arguments of replica r, `results[r]` all its results.
   llvm::LogicalResult
   runFunction(mlir::FunctionOpInterface function,
               llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
               std::vector<llvm::SmallVector<Value>> &results);
 
   /// Runs a program once for all replicas: per-replica arguments and results
-  /// are `Value::perReplica`, the value of an iterator is ignored. Errors as
-  /// above.
+  /// are `Value::perReplica`. The value of an iterator argument is ignored: its
+  /// batches are those of `setBatches`. Errors as above.
   llvm::LogicalResult run(replica::ProgramOp program,
                           llvm::ArrayRef<Value> arguments,
                           llvm::SmallVectorImpl<Value> &results);
@@ -79,8 +82,8 @@ public:
   void setOptions(const RunOptions &options) { machine.options = options; }
   /// The error of the last run, if it failed.
   const Failure &getFailure() const { return machine.getFailure(); }
-  /// The batches that the iterator of a program loads: for each, its tensors,
-  /// per replica. A run begins with the first.
+  /// The batches that the iterator of a program loads: for each batch, its
+  /// tensors, as per-replica values. A run begins with the first batch.
   void setBatches(std::vector<std::vector<Value>> all) {
     batches.all = std::move(all);
   }

@@ -1,8 +1,9 @@
 //===- LaneKernels.h - Element-wise operations ------------------*- C++ -*-===//
 //
-// Operations of `arith` and `math` on `count` contiguous elements. The same
-// kernels compute scalars (one element), tensors (all elements) and the bodies
-// of `linalg.generic` (a strip of elements).
+// Operations of `arith` and `math` on `count` contiguous elements in memory,
+// which are floats, doubles or integers of 64 bits (`Lane` in Value.h). The
+// same kernels compute scalars (one element), tensors (all elements) and the
+// bodies of `linalg.generic` (a strip: elements of consecutive points).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +21,13 @@ struct LaneKernel {
                             const void *const *from, int64_t count);
 
   Function function = nullptr;
-  /// Of the first operand and of the result.
+  /// The element types of the first operand and of the result.
   Element operand, result;
-  /// For comparisons: the outcomes for which they are true (`Outcome` in
-  /// ArithKernels.cpp).
+  /// For comparisons: the outcomes for which they are true, as bits: 1 less, 2
+  /// equal, 4 greater, 8 unordered (`Outcome` in ArithKernels.cpp).
   unsigned accepted = 0;
-  /// Of the second operand, which may differ from the first (`arith.select`,
-  /// `math.fpowi`).
+  /// The element type of the second operand, which may differ from that of the
+  /// first (`arith.select`, `math.fpowi`).
   Element second;
 
   void run(void *to, const void *const *from, int64_t count) const {
@@ -41,7 +42,7 @@ struct LaneKernel {
 /// operation. Cases that are undefined in MLIR have a value here: a division by
 /// zero results in all ones (its remainder is the dividend), a shift by the
 /// width or more in zeros or copies of the sign, and conversions to integers
-/// saturate.
+/// saturate, with 0 for NaN.
 std::optional<LaneKernel> getLaneKernel(mlir::Operation *op);
 
 /// Parts of `getLaneKernel`; null if the operation is not of the dialect or not

@@ -12,8 +12,8 @@ using namespace mlir;
 namespace lockstep::interpret {
 
 /// Whether replicas that have reached `a` and `b` are in the same collective.
-/// The operations may be two, in different branches: they match if they are
-/// equivalent in attributes, types and regions.
+/// These may be different operations, in different branches: they match if they
+/// are equivalent in attributes, types and regions.
 static bool isSameCollective(Operation *a, Operation *b) {
   if (a == b)
     return true;
@@ -309,8 +309,8 @@ void Machine::reportBlocked() {
   if (first == places.end())
     return;
   int64_t waiter = first - places.begin(), missing = findMissing(waiter);
-  // Replicas at the same place share a note; the first place is that of the
-  // error.
+  // Replicas share a note if they wait in the same operation for the same
+  // replica, or have ended at the same terminator.
   llvm::MapVector<std::pair<Operation *, int64_t>, SmallVector<int64_t>>
       together;
   for (int64_t replica = 0; replica < numReplicas; ++replica)

@@ -27,6 +27,7 @@ static void intLoop(const LaneKernel &kernel, void *to, const void *const *from,
 }
 
 /// The base to the power of the exponent by repeated squaring, modulo 2^64.
+/// With a negative exponent, 1 if the base is 1, else 0.
 static uint64_t integerPower(uint64_t base, int64_t exponent) {
   if (exponent < 0)
     return base == 1 ? 1 : 0;

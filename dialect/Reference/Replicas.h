@@ -15,9 +15,9 @@ struct Variable;
 void addTo(Value &to, const Value &value, const Element &element,
            bool subtract);
 
-/// The reduction of one value from each replica, of elements `element`. The
-/// mean of integers is in f64, except that of a single value if `result` is an
-/// integer type.
+/// The reduction of one value from each replica; `element` is their element
+/// type. The mean of integers is in f64, except that of a single value if
+/// `result` is an integer type.
 Value reduce(replica::Reduction reduction, llvm::ArrayRef<Value> values,
              const Element &element, mlir::Type result);
 
@@ -40,7 +40,8 @@ llvm::LogicalResult checkShapes(Machine &machine, mlir::Operation *op,
 llvm::LogicalResult checkEqual(Machine &machine, mlir::Operation *op,
                                const Value &value);
 
-/// Fails if the result type has a different static size along `axis`.
+/// Fails if the result type has a static size along `axis` that is not that of
+/// `gathered`.
 llvm::LogicalResult checkGathered(Machine &machine, mlir::Operation *op,
                                   const Value &gathered, mlir::Type type,
                                   int64_t axis);
@@ -48,12 +49,13 @@ llvm::LogicalResult checkGathered(Machine &machine, mlir::Operation *op,
 /// The variable that an operation names.
 Variable &findVariable(mlir::Operation *op, CodeBuilder &builder);
 
-/// Operations of cross-replica context, and those that change between it and
-/// replica context; null for other operations.
+/// Translates operations of cross-replica context, and those that change
+/// between it and replica context; null for other operations.
 llvm::FailureOr<Instruction::Run> translateCrossReplicaOp(mlir::Operation *op,
                                                           CodeBuilder &builder);
 
-/// Slices and scatters; null for other operations.
+/// Translates operations on slices (rows and their indices) and scatters; null
+/// for other operations.
 llvm::FailureOr<Instruction::Run> translateSlicesOp(mlir::Operation *op,
                                                     CodeBuilder &builder);
 

@@ -2,8 +2,8 @@
 //
 // Every element is held in one of three forms, whatever its type: floats up to
 // 32 bits as float, f64 as double, integers and indices of all widths
-// zero-extended to 64 bits. So an operation needs at most three loops, and
-// elements are converted only when they are read from or written to files.
+// zero-extended to 64 bits. So an operation needs at most three loops. Elements
+// have the width of their type only in files and NumPy arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,10 @@
 
 namespace lockstep::interpret {
 
-/// The in-memory form of elements.
+/// The form in which elements are held in memory (see above).
 enum class Lane : uint8_t { Float, Double, Int };
 
-/// The rounding of a computed result to its element type.
+/// The type to which a computed float is rounded: none, f16 or bf16.
 enum class Rounding : uint8_t { None, Half, BFloat };
 
 /// The properties of an element type.
@@ -97,7 +97,7 @@ public:
   /// True if lane, shape and all bits are equal.
   bool isIdentical(const Value &other) const;
 
-  /// True if the elements are known to be zeros; if false, they may be too.
+  /// True if all elements are known to be zero; false does not exclude it.
   bool isZero() const { return knownZero; }
 
   bool isPerReplica() const { return parts != nullptr; }
