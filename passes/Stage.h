@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// The stages of the compilation, in order. A pipeline may stop after each of
+/// The stages of the compilation, in order. A pipeline may stop after any of
 /// them.
 enum class Stage {
   Import,
@@ -24,7 +24,8 @@ enum class Stage {
   Memory
 };
 
-/// The name of a stage, as in `--stop-after`.
+/// The name of a stage, as in the option `--stop-after`, and the stage of a
+/// name; nullopt for unknown names.
 llvm::StringRef stringifyStage(Stage stage);
 std::optional<Stage> symbolizeStage(llvm::StringRef name);
 

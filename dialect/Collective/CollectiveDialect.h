@@ -53,9 +53,10 @@ int64_t getByteSize(mlir::RankedTensorType type);
 
 namespace lockstep::collective {
 
-/// Verifies a start against the ranks of its group, ascending: the number of
-/// parts of operands, the number of rows of results, and the sources of a
-/// permute. Emits an error if they do not fit.
+/// Verifies a start against the ranks of its group, ascending: that a
+/// point-to-point collective has two, that a permute has a source among them
+/// for each, and that the rows of operands and results fit their number. Emits
+/// an error otherwise.
 llvm::LogicalResult verifyMembers(StartOp start, llvm::ArrayRef<int64_t> ranks);
 
 } // namespace lockstep::collective

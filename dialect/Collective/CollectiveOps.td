@@ -20,7 +20,8 @@ class Collective_CommunicationOp<string mnemonic, list<Trait> traits = []> : Col
 def Collective_GroupOp : Collective_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "ranks that communicate with each other";
   let description = [{
-    Without `ranks`, all replicas. With `with_replicas`, all replicas and the `ranks`, which belong to other roles.
+    Without `ranks`, all replicas. With `with_replicas`, all replicas and the `ranks`, which belong to other roles, for example
+    parameter servers.
 
     ```mlir
     collective.group @all
@@ -40,12 +41,12 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
     DeclareOpInterfaceMethods<CollectiveOpInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "starts a collective";
   let description = [{
-    The operands belong to the collective until its wait, which names them again. `channel` numbers the collectives in
-    program order; it is equal on all ranks by construction, and reports refer to it. `axis` is
-    the axis along which operands are concatenated or split, 0 by default. `bytes_per_pack` is a bound on the size of the bucket that the
-    collective may become part of; 0 leaves it to the compiler. `sizes` are the sizes of the results' dynamic dimensions, in order:
-    before a gather, ranks exchange how many rows each of them contributes. `bounds` are upper bounds of these sizes, from which memory
-    is planned.
+    The collective reads its operands until its wait, which has them as operands too. `channel` numbers the collectives in program
+    order; it is equal on all ranks by construction, and reports refer to it. `axis` is the axis along which operands are
+    concatenated or split, 0 by default. The compiler may merge collectives into one, a bucket; `bytes_per_pack` is a bound on the
+    size of the bucket that contains this one, and 0 leaves it to the compiler. `sizes` are the sizes of the results' dynamic
+    dimensions, in order: before a gather, ranks exchange how many rows each of them contributes. `bounds` are upper bounds of these
+    sizes, from which memory is planned.
 
     Reductions of f16 and bf16 accumulate in f32. Their results have the type of the operands, rounded once, or are f32 without
     rounding, to be divided for a mean.
@@ -74,9 +75,9 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
     %h = collective.start permute none @ring (%x : tensor<4xf32>) {sources = array<i64: 2, 0, 1>} -> !collective.pending<tensor<4xf32>>
     ```
 
-    A broadcast or a scatter from `root`, and a reduce or a gather to it, has the operands that the ranks of this function send and the
-    results that they receive: if the root is of another role, that role's function has its operands or results. So if rank 4 holds a
-    variable that ranks 0 to 3 read, their functions contain
+    Ranks of the same role execute the same function. If the root of a broadcast, a scatter, a reduce or a gather belongs to another
+    role than the other ranks, the function of each role has only the operands that its own ranks send and the results that they
+    receive. So if rank 4 holds a variable that ranks 0 to 3 read, the two functions contain
 
     ```mlir
     %h = collective.start broadcast none @server0 root 4 (%w : tensor<7x2xf32>) -> <>          // rank 4

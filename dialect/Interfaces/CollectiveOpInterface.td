@@ -1,6 +1,6 @@
 //===- CollectiveOpInterface.td - Collectives --------------*- tablegen -*-===//
 //
-// Verifier, bucketing, scheduling, cost model and simulator access collectives only through this interface.
+// The properties that passes need of every collective and barrier, whatever its kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let methods = [
     InterfaceMethod<"The name of the group, a symbol of the module.",
       "::mlir::FlatSymbolRefAttr", "getGroupSymbol", (ins)>,
-    InterfaceMethod<"The channel, or nullopt before channels are assigned.",
+    InterfaceMethod<"The channel, a number that identifies the operation on all ranks, or nullopt before channels are assigned.",
       "std::optional<uint64_t>", "getChannelNumber", (ins)>,
     InterfaceMethod<"Sets the channel of the operation.", "void", "setChannelNumber", (ins "uint64_t":$channel)>,
     InterfaceMethod<"The kind and the reduction, as reports print them.",

@@ -16,9 +16,9 @@ namespace lockstep {
 /// deeper nesting does not occur in real programs.
 inline constexpr unsigned kMostNesting = 500;
 
-/// Fails if brackets of `text` are nested deeper, with an error on the standard
-/// error stream at the first bracket or alias that is too deep. Succeeds for
-/// bytecode.
+/// Fails if brackets of `text` are nested deeper than that, with an error on
+/// the standard error stream at the first bracket or alias that is too deep.
+/// Succeeds for bytecode.
 llvm::LogicalResult checkNesting(llvm::MemoryBufferRef text);
 
 /// Parses the module in the main file of `sources`; null after an error, which

@@ -11,13 +11,14 @@
 namespace lockstep {
 
 /// True for UTF-8 strings, booleans, `i64`, finite `f64`, and arrays and
-/// dictionaries of them: the values that JSON represents exactly.
+/// dictionaries of them: values that JSON represents exactly.
 bool isPlainValue(mlir::Attribute value);
 
 /// Converts a plain value to one line of JSON.
 std::string plainValueToJson(mlir::Attribute value);
-/// Converts JSON to a plain value; null if `text` is not JSON, or contains a
-/// value that is not plain (null, an integer beyond 64 bits).
+/// Converts JSON to a plain value; null if `text` is not JSON, or contains
+/// null, an empty key or an integer from 2^63 to 2^64 - 1. Other integers that
+/// do not fit into `i64` become `f64`.
 mlir::Attribute plainValueFromJson(llvm::StringRef text,
                                    mlir::MLIRContext *context);
 

@@ -20,8 +20,8 @@ enum class ResultUniformity {
 
 /// Whether the results of `op` are known to depend only on its operands and the
 /// values that its regions yield, so that they are equal on all replicas if
-/// these are. False for operations of dialects that steps do not consist of,
-/// which may read a clock, or memory.
+/// these are. False for operations of dialects that the compiler does not know,
+/// which may read a clock or memory.
 bool isFunctionOfOperands(mlir::Operation *op);
 
 } // namespace lockstep

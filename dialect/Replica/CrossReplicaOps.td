@@ -1,6 +1,7 @@
 //===- CrossReplicaOps.td - Programs and their operations --*- tablegen -*-===//
 //
-// Operations of cross-replica context: one computation on the values of all replicas.
+// Operations of cross-replica context: one computation on the values of all replicas. A per-replica value has a component for each
+// replica, a mirrored value has equal components on all of them, and a plain value is an ordinary tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -130,7 +131,8 @@ def Replica_ReduceSlicesOp : Replica_CommunicationOp<"reduce_slices", [InCrossRe
     DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "combines slices of all replicas into plain ones";
   let description = [{
-    As `replica.all_reduce_slices`, in cross-replica context.
+    Slices are rows and their indices. A sum concatenates the slices of all replicas, in the order of the replicas, with duplicates;
+    a mean also divides the values by the number of replicas. In replica context this is `replica.all_reduce_slices`.
 
     ```mlir
     %v, %i = replica.reduce_slices sum %values at %indices
@@ -183,7 +185,7 @@ def Replica_ValuesFromFunctionOp : Replica_Op<"values_from_function", [InCrossRe
 
 def Replica_UpdateNonSlotOp : Replica_Op<"update_non_slot", [InCrossReplicaContext, IsolatedFromAbove,
     SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
-  let summary = "computes on the devices of variables that do not belong to another variable";
+  let summary = "computes on the devices of non-slot variables: optimizer state that does not belong to one variable";
   let description = [{
     The arguments of the region are the operands' components, which are equal on all replicas. Results are mirrored or plain.
 
@@ -206,9 +208,9 @@ def Replica_ReduceToOp : Replica_CommunicationOp<"reduce_to", [InCrossReplicaCon
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "reduces the values of all replicas to the devices of a variable";
   let description = [{
-    Without a destination all replicas receive the result. A plain result means that the destination is one device.
-    The mean of a mirrored or plain value is that value. Its sum is an error, since the value would be added N times
-    (`E_NON_DISTRIBUTED_SUM`); with one replica the sum is the value.
+    The result is on the devices of the variable `destination`; without a destination all replicas receive it. A plain result means
+    that the destination is one device. The mean of a mirrored or plain value is that value. Its sum is an error, since the value
+    would be added once for each replica (`E_NON_DISTRIBUTED_SUM`); with one replica the sum is the value.
 
     ```mlir
     %s = replica.reduce_to sum %pg, @w : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
@@ -224,7 +226,8 @@ def Replica_BroadcastToOp : Replica_Op<"broadcast_to", [Pure, InCrossReplicaCont
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "broadcasts a plain value to all replicas";
   let description = [{
-    A plain result means that the destination is one device.
+    The result is on the devices of the variable `destination`; without a destination all replicas receive it. A plain result means
+    that the destination is one device.
 
     ```mlir
     %m = replica.broadcast_to %v, @w : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
@@ -273,9 +276,10 @@ def Replica_UpdateOp : Replica_Op<"update", [InCrossReplicaContext, IsolatedFrom
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "computes a new value of a variable on its devices";
   let description = [{
-    The arguments of the region are the current value and the operands' components; the first value that it yields is the variable's new
-    value, the others are results: mirrored or plain, or per replica for an on_read variable, each of whose copies is updated.
-    Per-replica operands that may differ are an error for a variable whose copies are equal (`E_PER_REPLICA_IN_UPDATE`).
+    The arguments of the region are the current value and the operands' components; the first value that it yields is the variable's
+    new value, the others are results: mirrored or plain. For an on_read variable, whose copies differ and are combined when it is
+    read, each copy is updated, and results are per replica. Per-replica operands that may differ are an error for a variable whose
+    copies are equal (`E_PER_REPLICA_IN_UPDATE`).
 
     ```mlir
     replica.update @w (%s : !replica.mirrored<tensor<4xf32>>) {

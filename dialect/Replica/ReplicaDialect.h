@@ -54,18 +54,20 @@ constexpr Reduction kReductions[] = {Reduction::Sum, Reduction::Mean,
                                      Reduction::Product, Reduction::Min,
                                      Reduction::Max};
 
-/// The number of replicas that `module` is compiled for; emits an error if it
-/// is not set in its strategy.
+/// The number of replicas that `module` is compiled for; emits an error if its
+/// `replica.strategy` is missing or does not set it.
 llvm::FailureOr<int64_t> getReplicaCount(mlir::ModuleOp module);
 
 /// Marks reads, assignments and scatters that were in cross-replica context
-/// before `splice-contexts`: a read combines all copies, and an assignment
-/// writes all of them.
+/// before the pass `splice-contexts`: a read combines the copies of all
+/// replicas, and an assignment writes all of them.
 constexpr llvm::StringLiteral kCrossReplica = "replica.cross_replica";
-/// Marks assignments of each replica's own copy, without aggregation.
+/// Marks assignments that write only the copy of the replica that executes
+/// them, without aggregating the values of all replicas.
 constexpr llvm::StringLiteral kOwnCopy = "replica.own_copy";
 
-/// Marks the slice of a value's rows that is assigned to a shard of a variable.
+/// Marks the operation that extracts the rows of a value that are assigned to
+/// one shard of a variable.
 constexpr llvm::StringLiteral kShardOfValue = "replica.shard_of_value";
 
 /// The type of one replica's component of a value of type `type`: the component
@@ -73,7 +75,7 @@ constexpr llvm::StringLiteral kShardOfValue = "replica.shard_of_value";
 mlir::TensorType getComponent(mlir::Type type);
 
 /// The type of the reduction of values of type `type`: a mean of integers is
-/// f64 (reference, section 2.1).
+/// f64.
 mlir::TensorType getReducedType(Reduction reduction, mlir::TensorType type);
 
 /// The variable that `op` names in its attribute `variable`; null if there is

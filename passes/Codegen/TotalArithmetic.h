@@ -16,7 +16,7 @@ namespace lockstep {
 /// | `divsi`, `divui` | divisor 0 | all bits set |
 /// | `remsi`, `remui` | divisor 0 | the dividend |
 /// | `divsi`, `remsi` | the least number and -1 | the least number, 0 |
-/// | `shli`, `shrui`, `shrsi` | at least the width | 0, 0, the sign |
+/// | `shli`, `shrui`, `shrsi` | shift by at least the width | 0, 0, sign bits |
 /// | `fptosi`, `fptoui` | NaN | 0 |
 /// | `fptosi`, `fptoui` | out of range | the nearest integer of the type |
 ///

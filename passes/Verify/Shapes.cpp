@@ -1,4 +1,4 @@
-//===- Shapes.cpp - Operand shapes are equal on all replicas --------------===//
+//===- Shapes.cpp - Verifies that shapes are equal on all replicas --------===//
 
 #include "passes/Verify/Shapes.h"
 
@@ -14,18 +14,19 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// The SSA value of dynamic dimension `dimension`; `sizes` lists those of all
-/// dynamic dimensions.
+/// The size of dynamic dimension `dimension` of a tensor of type `type`;
+/// `sizes` are those of all its dynamic dimensions, in order.
 static Value getDynamicSize(RankedTensorType type, int64_t dimension,
                             ValueRange sizes) {
   return sizes[type.getDynamicDimIndex(dimension)];
 }
 
-/// Follows the size of dimension `dimension` of `tensor` to a value that may
-/// differ between replicas: the size as an SSA value, an argument of that
-/// shape, or the last tensor to which it could be followed. Null if the size is
-/// known to be equal on all replicas: it is static, the tensor is uniform, or
-/// the size is taken from such a value.
+/// Follows `tensor` through its definitions to where the size of dimension
+/// `dimension` is determined. Returns a value that determines the size and may
+/// differ between replicas: an index, an argument of the function, or the last
+/// tensor to which the size could be followed. Null if the size is known to be
+/// equal on all replicas: it is static, the tensor is uniform, or the size is
+/// an index that is uniform.
 static Value findVaryingSize(Value tensor, int64_t dimension,
                              const UniformityAnalysis &uniformity) {
   auto getType = [](Value value) {
@@ -40,7 +41,7 @@ static Value findVaryingSize(Value tensor, int64_t dimension,
          !uniformity.isUniform(tensor)) {
     auto result = dyn_cast<OpResult>(tensor);
     if (!result) {
-      // An argument of a region in another context is the operand.
+      // The arguments of the regions of these operations are their operands.
       auto argument = cast<BlockArgument>(tensor);
       Operation *parent = argument.getOwner()->getParentOp();
       if (!isa<replica::MergeCallOp, replica::RunOp>(parent))
@@ -75,8 +76,9 @@ static Value findVaryingSize(Value tensor, int64_t dimension,
   return type ? Value() : tensor;
 }
 
-/// An index value, or an argument of a function, decides the size itself; for
-/// other tensors it is not known whether their sizes differ.
+/// The verdict on an error: whether `size` is known to differ between replicas.
+/// Only an index or an argument of a function determines a size itself; for
+/// other tensors this is not known.
 static Verdict judgeSize(Value size, Operation *op, Judge &judge) {
   auto argument = dyn_cast<BlockArgument>(size);
   bool isArgument =
@@ -86,8 +88,8 @@ static Verdict judgeSize(Value size, Operation *op, Judge &judge) {
   return {false, "whether the sizes are equal could not be decided", nullptr};
 }
 
-/// Dimensions in which the operands of a collective may have different sizes;
-/// nullopt for other operations.
+/// The dimensions in which the operands of a collective may have different
+/// sizes on different replicas; nullopt for operations that are not checked.
 static std::optional<SmallVector<int64_t>> getRaggedAxes(Operation *op) {
   using Axes = std::optional<SmallVector<int64_t>>;
   return TypeSwitch<Operation *, Axes>(op)
