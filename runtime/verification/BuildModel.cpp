@@ -1,4 +1,4 @@
-//===- BuildModel.cpp - from tables to the model --------------------------===//
+//===- BuildModel.cpp - builds the model from an artifact -----------------===//
 
 #include "runtime/collectives/CollectiveKinds.h"
 #include "runtime/schema/RoleInfo.h"
@@ -122,7 +122,7 @@ private:
     }
     program.roleGroup = uint32_t(model.groups.size());
     model.groups.push_back(std::move(members));
-    // Each channel number is used by some role, so that memory is bounded by
+    // More channels than commands are rejected, so that memory is bounded by
     // the size of the file.
     uint64_t commands = 0;
     for (const artifact::Program *other : *model.tables->programs())
@@ -257,7 +257,7 @@ private:
     return launch.reads() <= buffers;
   }
 
-  /// Most commands are launches: their operands are checked in place.
+  /// The error of a launch that `isGood` does not accept.
   Status checkLaunch(const Program &program, const Op &op,
                      const artifact::Launch *launch) {
     for (uint32_t i = 0; i < count(launch->buffers()); ++i)
@@ -277,8 +277,8 @@ private:
     return Status::success();
   }
 
-  /// Declares a channel that roles share: its index is its number in all of
-  /// them.
+  /// Checks the number of a channel and sets it as the op's index into
+  /// `Model::channels`, whose first channels are numbered as in all roles.
   Status meet(Program &program, Op &op, uint32_t number) {
     if (number >= program.tables->channels())
       return malformed(program, op.command,
@@ -331,8 +331,8 @@ private:
                        fmt::format("end {} does not exist", table.end()));
     program.starts[op.channel] = op.command;
     op.kind = OpKind::once;
-    // Each process has its own sections: they get separate channels after the
-    // shared ones.
+    // Once sections are separate in each process: each is a channel of its own,
+    // after those that the roles share.
     Channel channel;
     channel.kind = Channel::Kind::once;
     channel.number = table.channel();
@@ -385,7 +385,7 @@ private:
 
   Model model;
   Operands operands;
-  /// Group of the tables -> group of the model.
+  /// Index of a group in the artifact -> its index in the model.
   std::vector<uint32_t> groups;
 };
 

@@ -1,4 +1,4 @@
-//===- Slice.cpp - values that decide paths -------------------------------===//
+//===- Slice.cpp - finds the values that decide paths ---------------------===//
 
 #include "runtime/verification/Slice.h"
 
@@ -54,7 +54,8 @@ struct Needs {
   std::vector<bool> blockWrites;
 };
 
-/// False for a collective that does not affect the slice, as most.
+/// False for the start and the wait of a collective whose results do not decide
+/// which path a rank takes, as is the case for most.
 bool touches(const Model &model, const Op &op) {
   return (op.kind != OpKind::start && op.kind != OpKind::wait) ||
          model.channels[op.channel].carriesDecisions;
@@ -109,7 +110,7 @@ private:
         b.offset(), b.offset() + b.size());
   }
 
-  /// Adds the operands that an op reads.
+  /// Marks what an op reads as needed. Returns whether anything was not before.
   bool need(const Program &program, const Op &op) {
     operands.collect(program, op);
     bool changed = false;
@@ -145,7 +146,8 @@ private:
     return false;
   }
 
-  /// Backwards, so that one pass is enough without loops and other roles.
+  /// One pass over the commands, backwards, so that a single one is enough
+  /// without loops and other roles. Returns whether another one is needed.
   bool pass(Program &program) {
     bool changed = false, writable = needsWritable(program);
     Slice &slice = program.slice;
@@ -196,8 +198,8 @@ private:
                        });
   }
 
-  /// Memory shared by all roles is split at the same positions in all of them,
-  /// so that equal pieces have equal names.
+  /// All roles split memory whose contents they share at the same positions, so
+  /// that a piece has the same bounds in all of them.
   void findCommonCuts() {
     for (const Program &program : model.programs)
       for (uint32_t i = 0; i < count(program.tables->buffers()); ++i)
@@ -217,7 +219,7 @@ private:
     cuts.push_back(buffer.offset() + buffer.size());
   }
 
-  /// Cuts the needed memory at the ends of all buffers.
+  /// Splits the needed memory into slots at the bounds of all needed buffers.
   void makeSlots(Program &program) {
     Slice &slice = program.slice;
     slice.registerSlots.assign(program.tables->registers(), none);
@@ -260,7 +262,8 @@ private:
       }
   }
 
-  /// A local branch that writes no slot is replaced by a jump to its join.
+  /// Replaces a branch without communication before its join, if it writes no
+  /// slot, by a jump to the join.
   void skipLocalBranches(Program &program) {
     for (Op &op : program.ops) {
       if (op.kind != OpKind::branch || op.branch == none)
@@ -290,8 +293,9 @@ private:
     }
   }
 
-  /// A once section writes shared memory for all; its registers and private
-  /// memory are those of the one replica that executed it.
+  /// A once section, executed by one replica, writes shared memory and
+  /// variables for all replicas of its process. What it writes to registers and
+  /// private memory is seen by that replica only.
   void findSection(Program &program, uint32_t begin) {
     using artifact::Space;
     std::vector<uint32_t> own;
