@@ -64,6 +64,7 @@ Status writeSafetensors(const std::string &path,
                         std::vector<TensorToWrite> tensors,
                         const std::map<std::string, std::string> &metadata,
                         FileCalls &calls) {
+  // With descending element sizes, each tensor is aligned without padding.
   std::sort(tensors.begin(), tensors.end(),
             [](const TensorToWrite &a, const TensorToWrite &b) {
               uint64_t sizeA = elementSize(a.element),
@@ -76,6 +77,7 @@ Status writeSafetensors(const std::string &path,
   std::array<std::byte, safetensorsPrefix> size;
   for (unsigned i = 0; i < size.size(); ++i)
     size[i] = static_cast<std::byte>(header->size() >> (8 * i));
+  // The digest is that of the file with zeros in place of the digest.
   if (std::optional<size_t> place = findDigest(*header, noDigest)) {
     Sha256 hash;
     hash.add(size);

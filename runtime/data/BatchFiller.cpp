@@ -96,8 +96,9 @@ Status BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
   batch.epoch = cursor.epoch;
   batch.examples = end - cursor.position;
   for (unsigned replica = 0; replica < replicas; ++replica) {
-    // A dynamic number of rows is divided among replicas; otherwise padding
-    // comes last.
+    // With a dynamic number of rows, the examples of the batch are divided
+    // among the replicas. Otherwise each replica has the same number of rows,
+    // and those after the last example are padding.
     RowRange own = pieceOfBatch(
         batchLayout.rowsVary() ? batch.examples : allRows(), replicas, replica);
     uint64_t first = std::min(cursor.position + own.first, end);

@@ -44,8 +44,9 @@ bool isSize(const ProgramInfo &program, const InputInfo &input) {
   return false;
 }
 
-/// Errors of dynamic sizes: the number of rows must be dynamic in all inputs or
-/// in none, and all other dimensions static.
+/// Checks the dynamic sizes of an input: the number of rows must be dynamic in
+/// all inputs or in none, and all other dimensions static. Returns the error,
+/// or an empty string.
 std::string checkSizes(const ProgramInfo &program, const InputInfo &input,
                        bool rowsVary) {
   if (rowsVary != (sizeOf(program, input, 0) != nullptr))
@@ -60,7 +61,8 @@ std::string checkSizes(const ProgramInfo &program, const InputInfo &input,
   return {};
 }
 
-/// The error of an input that holds for any data; empty if there is none.
+/// Checks the type of an input, regardless of the data. Returns the error, or
+/// an empty string.
 std::string checkInput(const InputInfo &input, uint64_t rows) {
   if (input.type.shape.empty() ||
       std::any_of(input.type.shape.begin(), input.type.shape.end(),

@@ -11,24 +11,26 @@
 
 namespace lockstep::runtime {
 
-/// For programs that load batches: one run executes a whole epoch, so all of
-/// its batches are in memory.
+/// For programs that load batches themselves: one run executes a whole epoch,
+/// so all of its batches are in memory.
 class EpochBatches {
 public:
-  /// Errors: as `Batches::create`. `slots` and `deadline` of the options are
-  /// ignored, since nothing is prefetched.
+  /// Errors: no global batch in the data, padding needed and no input that
+  /// marks it, a number of rows that varies in a program where it is fixed, a
+  /// start beyond the data, out of memory (see `Batches::create`). `slots` and
+  /// `deadline` of the options are ignored, since nothing is prefetched.
   static Expected<std::unique_ptr<EpochBatches>>
   create(BatchLayout layout, const BatchOptions &options);
 
-  /// Fills the batches of the next epoch (of its rest, if the start is in its
-  /// middle); those of the last one become invalid. Error: the data can no
-  /// longer be read.
+  /// Fills the batches of the next epoch, or of the rest of the first one if
+  /// the start is in its middle; those of the previous epoch become invalid.
+  /// Error: the data can no longer be read.
   Status next();
 
-  /// The epoch, and where the next one begins.
+  /// The epoch of these batches, and the position where the next one begins.
   uint64_t epoch() const { return last.epoch; }
   DataCursor cursor() const { return last.next; }
-  /// One replica's batches in order, each as in `Batch::inputs`.
+  /// One replica's batches in order: for each, the address of its inputs.
   const std::vector<const std::byte *> &inputs(unsigned replica) const {
     return replicaInputs[replica];
   }
@@ -42,7 +44,8 @@ private:
   BatchFiller batchFiller;
   Batch last;
   AlignedBytes memory;
-  /// The memories by batch and replica, and by replica and batch.
+  /// Addresses in `memory`: `slots[batch][replica]` of all batches, and
+  /// `replicaInputs[replica][batch]` of those that have been filled.
   std::vector<std::vector<std::byte *>> slots;
   std::vector<std::vector<const std::byte *>> replicaInputs;
 };

@@ -6,7 +6,8 @@
 //   functions that workers call, and it has no queues.
 // - A device with queues (`simulated`). The host must not access its memory.
 //   Commands of a queue execute asynchronously: in order within the queue, and
-//   ordered between queues only by events. No call waits for the device.
+//   ordered between queues only by events. No call waits for the device, except
+//   that the destructor of a queue may wait for its commands.
 //
 //   auto device = *openDevice("simulated");
 //   auto memory = *device->allocate(/*count=*/1, /*bytes=*/4096);
@@ -37,8 +38,10 @@
 
 namespace lockstep::runtime {
 
-/// One tile of a kernel of a host device. `buffers` are the pointers of the
-/// launch's slices, in its order, and `scalars` the values of its registers.
+/// Executes one tile of a launch on a host device: a launch divides its work
+/// into tiles that do not depend on each other. `buffers` are the addresses of
+/// the launch's slices of memory, in its order, and `scalars` the values of its
+/// registers.
 using KernelFunction = void (*)(void *const *buffers, const int64_t *scalars,
                                 int64_t tile);
 
@@ -94,8 +97,9 @@ public:
   virtual bool isComplete() const = 0;
 };
 
-/// result[i] = operands[0][i] + operands[1][i] + ... for i < `elements`, in the
-/// order of the tree of ReduceTree.h. A result may be the same bytes as an
+/// result[i] = operands[0][i] + operands[1][i] + ... for i < `elements`, where
+/// + is the reduction, in the order of a binary tree that depends on the number
+/// of operands alone (ReduceTree.h). A result may be the same bytes as an
 /// operand.
 struct DeviceReduction {
   artifact::ElementType element{};
@@ -114,7 +118,7 @@ class Queue {
 public:
   virtual ~Queue() = default;
 
-  /// All tiles of a kernel in [0, grid).
+  /// Executes all tiles of a kernel, [0, grid).
   virtual void launch(KernelHandle kernel, uint32_t grid,
                       std::span<std::byte *const> buffers,
                       std::span<const int64_t> scalars) = 0;
@@ -147,9 +151,9 @@ public:
   /// Whether it is a host device; if so, it has neither queues nor events.
   virtual bool isHost() const = 0;
   /// Loads the kernels that an artifact has for this device. `target` selects
-  /// among them; empty: the best ones. Errors: no such kernels in the artifact,
-  /// not for this machine, damaged ones. An artifact without kernels loads as
-  /// an empty module.
+  /// among them; empty: the best ones. Errors: the artifact has no such
+  /// kernels, they are damaged, or they are not for this machine. An artifact
+  /// without kernels loads as an empty module.
   virtual Expected<std::unique_ptr<Module>>
   loadModule(const Artifact &artifact, std::string_view target) = 0;
   /// Error: out of memory of the device.
@@ -164,11 +168,11 @@ public:
 };
 
 /// The device of this name. Empty: that of `LOCKSTEP_DEVICE` in the
-/// environment, else `cpu`. Behind a colon the name may have options of the
-/// device, for example "simulated:7". Devices other than `cpu` are plugins
-/// (Plugin.h) that export `lockstepOpenDevice`. Those who open one name at the
-/// same time share the device. Errors: no such plugin, or the device cannot be
-/// used on this machine.
+/// environment, else `cpu`. A colon and options of the device may follow the
+/// name, for example "simulated:7". Devices other than `cpu` are plugins
+/// (runtime/support/Plugin.h) that export `lockstepOpenDevice`. Callers that
+/// have the same name open at the same time share the device. Errors: no such
+/// plugin, or the device cannot be used on this machine.
 Expected<std::shared_ptr<Device>> openDevice(std::string_view name);
 
 } // namespace lockstep::runtime

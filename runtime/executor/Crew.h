@@ -16,25 +16,27 @@
 
 namespace lockstep::runtime {
 
-/// Drives the sessions of a cluster that are in this process: the thread that
-/// calls `run` executes the first, each other one has a thread, kept between
-/// runs. A failure of one ends the run of all. One watchdog looks at the
-/// progress of all, since a session that waits for a slow one is no reason for
-/// alarm; its report is about all.
+/// Executes programs on the sessions of a cluster that are in this process; a
+/// session executes a contiguous range of the ranks of one role. The thread
+/// that calls `run` drives the first session, and each other session has a
+/// thread, kept between runs. A failure of one session ends the run of all. One
+/// watchdog observes the progress of all sessions together, since one that
+/// waits for another makes no progress itself; its report describes all of
+/// them.
 class Crew {
 public:
   struct Options {
     std::chrono::nanoseconds deadline{};
     Clock *clock = nullptr;
     std::function<void(const DeadlineReport &)> onDeadline, onLongWait;
-    /// Workers of all sessions together, those of other clusters included.
+    /// Worker threads of all sessions here, those of other clusters included.
     unsigned workers = 1;
     /// Executors of other processes take part in runs.
     bool hasOthers = false;
   };
 
-  /// An executor of this process, and its endpoint of the network that connects
-  /// it with the others.
+  /// A session, and its endpoint of the network that connects it with all other
+  /// executors (sessions of this and of other processes).
   struct Member {
     Session *session;
     Network *endpoint;
@@ -48,10 +50,11 @@ public:
   ~Crew() = default;
   Crew(const Crew &) = delete;
 
-  /// A run cannot begin: the executors of other processes, which may have begun
-  /// it, do not wait for those here. Returns `status`.
+  /// To be called if a run cannot begin. If executors of other processes take
+  /// part, which may have begun the run, aborts it as `fail` does, so that they
+  /// do not wait for those here. Returns `status`.
   Status cannotBegin(const Status &status);
-  /// Executes, in each member that has one, its part of a program.
+  /// Executes a program: `parts[member]` is the member's part of it, if any.
   Status run(const std::vector<std::optional<ProgramId>> &parts);
 
   /// After a failure: waits a moment for the threads to leave the run. False if
@@ -69,7 +72,7 @@ public:
   const DeadlineReport &deadlineReport() const { return runs.deadlineReport(); }
 
 private:
-  /// Whether an executor of the network is one of those here.
+  /// Whether `executor`, a position in the network, is one of those here.
   bool isMember(uint32_t executor) const;
   bool join(size_t member);
   void execute(size_t member);

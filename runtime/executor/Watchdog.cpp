@@ -1,4 +1,4 @@
-//===- Watchdog.cpp -------------------------------------------------------===//
+//===- Watchdog.cpp - detects runs without progress -----------------------===//
 
 #include "runtime/executor/Watchdog.h"
 

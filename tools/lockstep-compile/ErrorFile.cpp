@@ -1,4 +1,4 @@
-//===- ErrorFile.cpp - errors for programs --------------------------------===//
+//===- ErrorFile.cpp - writes errors as JSON ------------------------------===//
 
 #include "tools/lockstep-compile/ErrorFile.h"
 

@@ -1,4 +1,4 @@
-//===- ErrorFile.h - errors for programs ------------------------*- C++ -*-===//
+//===- ErrorFile.h - writes errors as JSON ----------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_COMPILE_ERRORFILE_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_COMPILE_ERRORFILE_H
@@ -9,13 +9,14 @@
 
 namespace lockstep {
 
-/// Collects the errors of a context for a file; another handler prints them.
+/// Collects the errors of an MLIR context and writes them to a JSON file for
+/// other programs; another handler prints them.
 class ErrorFile {
 public:
   explicit ErrorFile(mlir::MLIRContext &context);
-  /// Writes them, if there is a file, as `{errors: [{message, class, verdict,
-  /// reason, condition, file, line, column, notes}]}`; unknown fields are
-  /// omitted.
+  /// Writes the errors, if a file has been opened, as `{errors: [{message,
+  /// class, verdict, reason, condition, file, line, column, notes}]}`; unknown
+  /// fields are omitted.
   ~ErrorFile();
   ErrorFile(const ErrorFile &) = delete;
 

@@ -34,7 +34,8 @@ std::string lockstep::tools::checkNumber(std::string_view text, int64_t least,
 }
 
 std::string lockstep::tools::describeUsageError(std::string message) {
-  // "Could not ...", but not "-O: ...".
+  // Errors begin in lower case. An upper-case letter begins a word if a
+  // lower-case one follows: "Could not ..." is changed, "-O: ..." is not.
   if (message.size() > 1 &&
       std::islower(static_cast<unsigned char>(message[1])))
     message[0] =

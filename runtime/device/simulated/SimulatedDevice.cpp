@@ -1,4 +1,4 @@
-//===- SimulatedDevice.cpp ------------------------------------------------===//
+//===- SimulatedDevice.cpp - a device for tests ---------------------------===//
 
 #include "runtime/device/simulated/SimulatedDevice.h"
 
@@ -34,7 +34,8 @@ private:
   Arenas arenas;
 };
 
-/// The arguments of a reduction, copied until it executes.
+/// A reduction with copies of its arguments, which the caller may free before
+/// the reduction executes.
 struct Reduction {
   explicit Reduction(const DeviceReduction &given)
       : functions(&reduceFunctions(given.element, given.reduction)),
@@ -235,7 +236,7 @@ void SimulatedDevice::add(Lane &lane, Command command) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (command.event) {
-      // A wait is for the records enqueued so far.
+      // A wait ends when the records enqueued before it are complete.
       command.number =
           command.isWait
               ? command.event->recorded.load(std::memory_order_relaxed)
@@ -256,7 +257,7 @@ void SimulatedDevice::add(Lane &lane, Command command) {
 /// Removes a queue after it has executed all its commands.
 void SimulatedDevice::remove(Lane *lane) {
   std::unique_lock<std::mutex> lock(mutex);
-  // A waiting caller disables the delay.
+  // Unless a caller waits, commands are delayed until many are pending.
   ++awaited;
   changed.notify_all();
   changed.wait(lock, [&] { return lane->commands.empty() && !lane->isBusy; });
@@ -297,7 +298,8 @@ void SimulatedDevice::work() {
     });
     if (!lane)
       return;
-    // Periodically randomize the priorities and the delay.
+    // Once in 16 commands on average, draw new priorities, and the number of
+    // pending commands at which execution starts.
     constexpr uint64_t commandsBetween = 16;
     if (random() % commandsBetween == 0) {
       for (Lane *other : lanes)

@@ -13,13 +13,14 @@
 
 namespace lockstep::runtime {
 
-/// The members of one channel and their dimensions.
+/// The members of one channel and the sizes of their operands.
 struct ChannelMembers {
-  /// Memories of the members in this session.
+  /// For each member in this session, the addresses of its memories.
   std::vector<std::byte *const *> bases;
-  /// Published dimensions of all members.
+  /// Dimensions of the operands of all members; dynamic ones are stored by
+  /// `publishDimensions`.
   std::vector<int64_t> dimensions;
-  /// Position of a replica of this session among all members.
+  /// For each replica of this session, its position among all members.
   std::vector<uint32_t> position;
 
   CollectiveMemory memory() {
@@ -27,8 +28,8 @@ struct ChannelMembers {
   }
 };
 
-/// The members of a plan in a session; `bases[replica]` are the memories of a
-/// replica. Static dimensions are set.
+/// The members of a plan, which describes one collective, in a session;
+/// `bases[replica]` are the memories of a replica. Static dimensions are set.
 ChannelMembers membersOf(const CollectivePlan &plan,
                          const std::vector<std::byte *const *> &bases,
                          uint32_t firstRank);
@@ -61,8 +62,9 @@ public:
     publishDimensions(plan, arrival, channels[plan.channel]);
   }
   std::byte *scratchOf(uint32_t worker) const { return scratch[worker].data(); }
-  /// Executes tiles, shared with idle workers if there are enough bytes. Error:
-  /// as that of `TileRunner`.
+  /// Executes `count` tiles, shared with idle workers if `bytes` is large
+  /// enough. Error: the run no longer waits for tiles, which workers may still
+  /// execute.
   Status runTiles(uint32_t worker, int64_t count, uint64_t bytes,
                   const TileFunction &function);
 
