@@ -1,5 +1,4 @@
-//===- Plugin.h - parts of the runtime in libraries of their own -*- C++
-//-*-===//
+//===- Plugin.h - parts of the runtime in shared libraries ------*- C++ -*-===//
 //
 // Devices and transports other than the built-in ones are plugins: shared
 // libraries `liblockstep_NAME.so` that are loaded when their name is asked for,
