@@ -6,7 +6,7 @@
 
 using namespace lockstep::runtime;
 
-TEST(CommunicationOptions, OthersThatAreNotTheDefaultWin) {
+TEST(CommunicationOptions, OthersThatAreNotTheDefaultWin) { // [2.5-merge]
   using Implementation = CommunicationOptions::Implementation;
   CommunicationOptions some{.bytesPerPack = 8,
                             .timeoutSeconds = 2.0,

@@ -26,7 +26,7 @@ Nest leaf(HostTensor value) { return {.leaf = std::move(value)}; }
 
 } // namespace
 
-// Two arrays of six in a list are two rows of six.
+// Two arrays of six in a list are two rows of six. [4-numpy]
 TEST(HostTensor, StacksLists) {
   Nest list{Nest::Kind::list,
             {},
@@ -42,7 +42,7 @@ TEST(HostTensor, StacksLists) {
   EXPECT_EQ(*takeRows(rows->leaf, {}), tensor({0, 6}, {}));
 }
 
-// Tuples and dictionaries stay, and lists in them are stacked.
+// Tuples and dictionaries stay, and lists in them are stacked. [4-numpy]
 TEST(HostTensor, KeepsTuplesAndDictionaries) {
   Nest list{
       Nest::Kind::list, {}, {leaf(tensor({}, {7})), leaf(tensor({}, {8}))}};

@@ -9,8 +9,8 @@ using namespace lockstep::runtime;
 using Sizes = std::vector<uint64_t>;
 
 // 6.2: consecutive elements of the worker's pipeline go to its replicas; one
-// pipeline for each replica goes to that one.
-TEST(InputPipelines, ElementsInTheOrderOfReplicas) {
+// pipeline for each replica goes to that one. [6.2-function]
+TEST(InputPipelines, ElementsInTheOrderOfReplicas) { // [6.2-parameter-server]
   ReplicationMode worker = ReplicationMode::perWorker,
                   replica = ReplicationMode::perReplica;
   EXPECT_EQ(inputContexts(worker, 2, 2),
@@ -28,7 +28,7 @@ TEST(InputPipelines, ElementsInTheOrderOfReplicas) {
   EXPECT_EQ(pipelineSteps(worker, 2, {}), 0u);
 }
 
-TEST(InputPipelines, PerReplicaBatchSize) {
+TEST(InputPipelines, PerReplicaBatchSize) { // [6.2-batch-size]
   EXPECT_EQ(*(InputContext{1, 0, 4}).perReplicaBatchSize(8), 2u);
   EXPECT_EQ((InputContext{1, 0, 4}).perReplicaBatchSize(7).status().message(),
             "expected a global batch that 4 replicas can share evenly, found 7 "

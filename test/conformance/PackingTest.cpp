@@ -21,7 +21,7 @@ Packs pack(const std::vector<uint64_t> &elements, uint64_t elementBytes,
 
 } // namespace
 
-// 2.5: the table of the reference.
+// 2.5: the table of the reference. [2.5-packing-table]
 TEST(Packing, ClosesAPackThatHasMoreThanTheBound) {
   EXPECT_EQ(pack({3, 1, 4}, 4, 8), (Packs{{0}, {1, 2}}));
   EXPECT_EQ(pack({3, 1, 4}, 4, 0), (Packs{{0, 1, 2}}));

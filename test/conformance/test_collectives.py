@@ -40,7 +40,7 @@ def reduced(reduce_op: str, *values, kind="mirrored"):
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64", "i32", "i64"])
-def test_element_types_of_sums_and_means(dtype):
+def test_element_types_of_sums_and_means(dtype):  # [2.1-dtypes, 2.1-mean-int]
     values = [tensor(dtype, [1, 2]), tensor(dtype, [4, 6])]
     total, mean = reduced("SUM", *values), reduced("MEAN", *values)
     assert total == {"per_replica": [tensor(dtype, [5, 8])] * 2}
@@ -52,7 +52,7 @@ def test_element_types_of_sums_and_means(dtype):
     }
 
 
-def test_narrow_sums_are_rounded_once():
+def test_narrow_sums_are_rounded_once():  # [2.1-narrow]
     """In bf16, 256 + 1 is 256; eight ones and 256 are 264 all the same."""
     ones = [tensor("bf16", 1)] * 7
     assert reduced("SUM", tensor("bf16", 256), *ones) == {
@@ -63,7 +63,7 @@ def test_narrow_sums_are_rounded_once():
     }
 
 
-def test_integers_wrap():
+def test_integers_wrap():  # [2.1-int-wrap]
     big = 2**63 - 1
     assert reduced("SUM", tensor("i64", big), tensor("i64", 1)) == {
         "per_replica": [tensor("i64", -(2**63))] * 2
@@ -73,14 +73,14 @@ def test_integers_wrap():
     }
 
 
-def test_overflow_is_infinite():
+def test_overflow_is_infinite():  # [2.1-overflow]
     assert reduced("SUM", tensor("f16", 60000), tensor("f16", 60000)) == {
         "per_replica": [tensor("f16", "inf")] * 2
     }
 
 
 @pytest.mark.parametrize("dtype", ["bool", "c64", "str"])
-def test_what_cannot_be_added(dtype):
+def test_what_cannot_be_added(dtype):  # [2.1-dtypes]
     assert (
         reduced("SUM", tensor(dtype, [1]), tensor(dtype, [1]))
         == "E_DTYPE_UNSUPPORTED"
@@ -90,20 +90,20 @@ def test_what_cannot_be_added(dtype):
 @pytest.mark.parametrize(
     "kind", ["default", "one_device", "mirrored", "central_storage"]
 )
-def test_one_replica_changes_nothing(kind):
+def test_one_replica_changes_nothing(kind):  # [2.1-one-replica]
     assert reduced("MEAN", i32([3]), kind=kind) == i32([3])
     assert reduced("SUM", tensor("bool", [True]), kind=kind) == tensor(
         "bool", [True]
     )
 
 
-def test_mismatches_between_replicas():
+def test_mismatches_between_replicas():  # [2.1-shape]
     assert reduced("SUM", f32([1]), f32([1, 2])) == "E_SHAPE_MISMATCH"
     assert reduced("SUM", f32([1]), f32([1], [1, 1])) == "E_SHAPE_MISMATCH"
     assert reduced("SUM", f32([1]), i32([1])) == "E_DTYPE_MISMATCH"
 
 
-def test_indexed_slices_and_dense_values_in_one_call():
+def test_indexed_slices_and_dense_values_in_one_call():  # [2.1-slices-mixed]
     body = [
         op("all_reduce", "y", reduce_op="MEAN", value={"tuple": ["s", "d"]})
     ]
@@ -152,7 +152,7 @@ def gathered(axis, *values):
         (
             0,
             [slices(f32([1]), [0], [2]), slices(f32([1]), [1], [2])],
-            "E_SPARSE_GATHER",
+            "E_SPARSE_GATHER",  # [2.2-sparse]
         ),
         (7, [f32([1])], {"r": [1]}),
     ],
@@ -183,7 +183,7 @@ def over_axis(reduce_op: str, axis, *values, kind="mirrored"):
         ("MEAN", 0, [i32([1, 2]), i32([4])], tensor("f64", 7 / 3)),
         (
             "MEAN",
-            [0, 1],
+            [0, 1],  # [3.1-axis-list]
             [f32([1, 2, 3], [1, 3]), f32([4, 5, 6, 7, 8, 9], [2, 3])],
             f32(5),
         ),
@@ -203,7 +203,7 @@ def test_reduce(reduce_op, axis, values, result):
     "axis, values, code",
     [
         (1, [f32([1]), f32([2])], "E_AXIS_RANGE"),
-        ("0", [f32([1]), f32([2])], "E_ARG_TYPE"),
+        ("0", [f32([1]), f32([2])], "E_ARG_TYPE"),  # [3.1-axis-type]
         (1, [f32([1, 2], [2, 1]), f32([1], [1, 1])], "E_SHAPE_MISMATCH"),
         (
             0,
@@ -212,17 +212,17 @@ def test_reduce(reduce_op, axis, values, result):
         ),
     ],
 )
-def test_reduce_refuses(axis, values, code):
+def test_reduce_refuses(axis, values, code):  # [3.1-axis-ragged]
     assert over_axis("SUM", axis, *values) == {"error": code}
 
 
 def test_one_replica_keeps_integers_but_for_the_mean_over_an_axis():
-    for kind in ("mirrored", "one_device", "central_storage"):
+    for kind in ("mirrored", "one_device", "central_storage"):  # [3.1-axis-int]
         assert dtypes(over_axis("MEAN", None, i32([3]), kind=kind)) == {"i32"}
         assert dtypes(over_axis("MEAN", 0, i32([3]), kind=kind)) == {"f64"}
 
 
-def test_what_is_not_distributed():
+def test_what_is_not_distributed():  # [3.1-none-plain-mean]
     inputs, spec = {"k": shared(f32(3))}, [variable("v", f32(3))]
 
     def result(reduce_op: str, value, kind="mirrored"):
@@ -233,7 +233,7 @@ def test_what_is_not_distributed():
             program, kind, inputs=inputs, variables=spec, observe=["r"]
         )
 
-    for value in ("k", "v", py(3)):
+    for value in ("k", "v", py(3)):  # [3.1-none-plain-sum]
         assert result("SUM", value) == "E_NON_DISTRIBUTED_SUM"
     assert result("SUM", py(0)) == {"r": ("py", 0)}
     assert result("MEAN", "k") == result("MEAN", "v") == {"r": 3}
@@ -264,7 +264,7 @@ def test_destinations():
         == {"r": 3}
     )
     assert result("x", "central_storage") == {"r": ("mirrored", [3, 3])}
-    assert result(["v"]) == "E_DEST_LIST"
+    assert result(["v"]) == "E_DEST_LIST"  # [4-destinations]
     assert result(None) == "E_DEST_NONE"
     assert result(py(3)) == "E_ARG_TYPE"
 

@@ -52,13 +52,13 @@ ADD = op("all_reduce", "y", reduce_op="SUM", value="x")
     ],
 )
 def test_one_object_on_all_replicas_is_unwrapped(body, returns, result):
-    program = [run(body, returns, ["k", "v"])]
+    program = [run(body, returns, ["k", "v"])]  # [1.2-regroup]
     assert outcome(
         program, inputs=K, variables=[variable("v", f32(7))], observe=["r"]
     ) == {"r": result}
 
 
-def test_replicas_that_return_other_structures():
+def test_replicas_that_return_other_structures():  # [1.2-structure]
     body = [
         op(
             "static_if_replica",
@@ -73,7 +73,7 @@ def test_replicas_that_return_other_structures():
     )
 
 
-def test_local_results():
+def test_local_results():  # [1.2-local-results-nest]
     nest = {"dict": {"a": "x", "b": ["k"]}}
     program = [
         op("local_results", "l", value=nest),
@@ -95,7 +95,7 @@ def test_local_results():
     ) == {"l": ("tuple", [1])}
 
 
-def test_merge_call_sees_all_and_gives_each_its_part():
+def test_merge_call_sees_all_and_gives_each_its_part():  # [1.1-merge]
     merge = op(
         "merge_call",
         "y",
@@ -119,7 +119,7 @@ def test_merge_call_sees_all_and_gives_each_its_part():
     }
 
 
-def test_run_inside_of_merge_call():
+def test_run_inside_of_merge_call():  # [2.3-run-inside]
     inner = op(
         "run",
         "t",
@@ -148,7 +148,7 @@ def test_run_inside_of_merge_call():
         (False, ["u", "c"], ("list", [("tuple", [12, 12]), ("tuple", [5])])),
     ],
 )
-def test_what_an_update_returns(group, returns, result):
+def test_what_an_update_returns(group, returns, result):  # [4-update-group]
     body = [op("assign_add", var="w", value="c"), op("value", "u", var="w")]
     update = op(
         "update",
@@ -167,7 +167,7 @@ def test_what_an_update_returns(group, returns, result):
 
 def test_the_container_inside_of_an_update_is_the_current_copy():
     body = [
-        op("assign_add", var="v", value=py(1)),
+        op("assign_add", var="v", value=py(1)),  # [4-update-container]
         op("value_container_is", "c", value="w", var="v"),
     ]
     update = op(
@@ -175,7 +175,7 @@ def test_the_container_inside_of_an_update_is_the_current_copy():
     )
     assert outcome(
         [update],
-        replicas=3,
+        replicas=3,  # [4-value-container]
         variables=[variable("v", f32(7))],
         observe=["r"],
         observe_vars=["v"],
@@ -185,7 +185,7 @@ def test_the_container_inside_of_an_update_is_the_current_copy():
     }
 
 
-def test_variables_made_by_a_program():
+def test_variables_made_by_a_program():  # [1.1-owner, 2.3-variables]
     made = op(
         "variable",
         "w",
@@ -239,7 +239,7 @@ def test_variables_made_by_a_program():
     [
         ([op("all_reduce", reduce_op="SUM", value="x")], "E_CONTEXT"),
         ([op("scope", body=[op("replica_id", "i")])], "E_CONTEXT"),
-        ([run([run([])])], "E_CONTEXT"),
+        ([run([run([])])], "E_CONTEXT"),  # [2.3-wrong-nesting]
         ([run([op("gather", "y", value="x", axis=0)])], "E_CONTEXT"),
         (
             [
@@ -255,7 +255,7 @@ def test_variables_made_by_a_program():
                     ]
                 )
             ],
-            "E_CONTEXT",
+            "E_CONTEXT",  # [1.1-wrong-context]
         ),
         (
             [run([op("update_non_slot", args=[], params=[], fn=[])])],
@@ -270,7 +270,7 @@ def test_variables_made_by_a_program():
                             "all_reduce",
                             reduce_op="SUM",
                             value="x",
-                            use_saved_ctx=True,
+                            use_saved_ctx=True,  # [2-stale, 10-lifetime]
                         )
                     ]
                 ),
@@ -278,8 +278,8 @@ def test_variables_made_by_a_program():
             "E_CONTEXT",
         ),
         ([op("update", var="v", args=[], params=["w"], fn=[ADD])], "E_CONTEXT"),
-        ([op("handle", "h", var="v")], "E_CONTEXT"),
-        ([op("add", "r", a="x", b="x")], "E_CONTEXT"),
+        ([op("handle", "h", var="v")], "E_CONTEXT"),  # [5.2-handle]
+        ([op("add", "r", a="x", b="x")], "E_CONTEXT"),  # [1.2-per-replica]
         (
             [
                 op(
@@ -288,7 +288,7 @@ def test_variables_made_by_a_program():
                     body=[op("scope", body=[])],
                 )
             ],
-            "E_MIXED_STRATEGY",
+            "E_MIXED_STRATEGY",  # [1.1-mixed]
         ),
         (
             [
@@ -305,7 +305,7 @@ def test_variables_made_by_a_program():
             ],
             "E_MIXED_STRATEGY",
         ),
-        ([op("run", args=py(1), fn=[])], "E_ARG_TYPE"),
+        ([op("run", args=py(1), fn=[])], "E_ARG_TYPE"),  # [3-run-arguments]
         ([op("update", var="k", args=[], params=["w"], fn=[])], "E_ARG_TYPE"),
         ([op("assign", var="v", value=f32([1, 2]))], "E_SHAPE_MISMATCH"),
         ([op("assign", var="v", value=i32(1))], "E_DTYPE_MISMATCH"),
@@ -320,7 +320,7 @@ def test_variables_made_by_a_program():
         ([op("assign", var="v", value="x")], "E_PER_REPLICA_IN_UPDATE"),
         (
             [op("update_non_slot", args=["x"], params=["a"], fn=[])],
-            "E_PER_REPLICA_IN_UPDATE",
+            "E_PER_REPLICA_IN_UPDATE",  # [4-update-non-slot]
         ),
         (
             [
@@ -347,7 +347,7 @@ def test_variables_made_by_a_program():
                             "all_gather",
                             value=const(f32([1])),
                             axis=0,
-                            options={"timeout_seconds": -1},
+                            options={"timeout_seconds": -1},  # [2.5-timeout]
                         )
                     ]
                 )
@@ -356,16 +356,16 @@ def test_variables_made_by_a_program():
         ),
         (
             [run([op("all_gather", value=slices(f32([1]), [0], [2]), axis=0)])],
-            "E_SPARSE_GATHER",
+            "E_SPARSE_GATHER",  # [2.2-sparse]
         ),
         (
             [run([op("all_reduce", value=py(2), reduce_op="SUM")])],
             "E_NON_DISTRIBUTED_SUM",
         ),
-        ([run([op("python_raise")])], "E_USER"),
+        ([run([op("python_raise")])], "E_USER"),  # [2.3-exceptions]
     ],
 )
-def test_refused(program, code):
+def test_refused(program, code):  # [4-update-not-a-variable]
     assert (
         outcome(program, inputs=X | K, variables=[variable("v", f32(0))])
         == code
@@ -390,15 +390,15 @@ OTHER = op("all_reduce", "z", reduce_op="SUM", value="k")
     "then, otherwise, same",
     [
         ([ADD], [], False),
-        ([ADD], [MEAN], False),
-        ([ADD], [MERGE], False),
-        ([ADD, OTHER], [OTHER, ADD], False),
+        ([ADD], [MEAN], False),  # [10-reduction]
+        ([ADD], [MERGE], False),  # [10-kind]
+        ([ADD, OTHER], [OTHER, ADD], False),  # [10-order]
         ([ADD, OTHER], [ADD], False),
         ([op("neg", "x", a="x"), ADD], [ADD], True),
         ([MERGE], [MERGE], True),
         ([op("assign_add", var="v", value=py(1))], [], False),
         ([op("assign_add", var="w", value=py(1))], [], True),
-        ([op("variable", "u", init=f32(0))], [], False),
+        ([op("variable", "u", init=f32(0))], [], False),  # [10-creation]
     ],
 )
 def test_branches_on_the_replica_id(then, otherwise, same):
@@ -448,7 +448,7 @@ def conditional(pred, *, then=ADD, otherwise="x", before=()):
     )
 
 
-def test_conditions():
+def test_conditions():  # [2.3-control-flow]
     """Values from a replica's own data are varying, for any value; others are
     uniform.
     """
@@ -564,7 +564,7 @@ def test_workers_that_write_what_only_one_of_them_knows():
 
 def test_the_default_strategy_stands_in_its_replica_context():
     program = [
-        op("replica_id", "i"),
+        op("replica_id", "i"),  # [1.1-outside]
         op("all_reduce", "s", reduce_op="SUM", value="x"),
         op("scope", body=[op("in_cross_replica_context", "c")]),
     ]

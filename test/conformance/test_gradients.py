@@ -62,14 +62,14 @@ XC = {"x": per_replica(f32(2), f32(5)), "c": per_replica(f32(1), f32(3))}
     "reduce_op, result", [("SUM", [4, 4]), ("MEAN", [2, 2])]
 )
 def test_the_gradient_of_an_all_reduce_is_that_all_reduce(reduce_op, result):
-    body = [
+    body = [  # [2.4-all-reduce]
         op("all_reduce", "s", reduce_op=reduce_op, value="x"),
         op("mul", "l", a="s", b="c"),
     ]
     assert gradient(["x"], body, XC) == each(result)
 
 
-def test_a_chain_of_collectives():
+def test_a_chain_of_collectives():  # [2.4-sum-of-losses]
     """s = sum x = 7 is multiplied by c and averaged: dl/ds is mean(c) / 2 on
     each replica, summed over both.
     """
@@ -85,7 +85,7 @@ def test_a_chain_of_collectives():
 
 
 def test_the_gradient_of_a_gather_is_the_sum_of_ones_own_rows():
-    inputs = {
+    inputs = {  # [2.4-all-gather]
         "x": per_replica(f32([1, 2], [1, 2]), f32([3], [1, 1])),
         "c": per_replica(f32([1, 2, 3], [1, 3]), f32([10, 20, 30], [1, 3])),
     }
@@ -288,7 +288,7 @@ def test_derivatives_are_differences(name, axis):
             assert abs((moved[0] - moved[1]) / 2e-6 - found.array[index]) < 1e-6
 
 
-def test_a_shared_tensor():
+def test_a_shared_tensor():  # [2.1-same-object]
     inputs = {"k": shared(tensor("f64", 3.0))}
     body = [
         op("all_reduce", "s", reduce_op="SUM", value="k"),

@@ -72,7 +72,7 @@ def test_writes_of_replicas_are_aggregated(write, aggregation, value):
 @pytest.mark.parametrize(
     "kind", ["mirrored", "central_storage", "multi_worker_mirrored"]
 )
-def test_without_aggregation_replicas_cannot_write(kind):
+def test_without_aggregation_replicas_cannot_write(kind):  # [5.2-none]
     result = from_replicas("assign_add", "NONE", kind)
     assert result == (
         ["E_AGG_NONE"] * 2 if kind == "multi_worker_mirrored" else "E_AGG_NONE"
@@ -91,7 +91,7 @@ def test_one_replica_writes_as_it_likes():
 @pytest.mark.parametrize(
     "aggregation, result",
     [
-        ("SUM", "E_NON_DISTRIBUTED_SUM"),
+        ("SUM", "E_NON_DISTRIBUTED_SUM"),  # [5.2-sum-literal]
         ("MEAN", {"v": ("components", [15, 15])}),
         ("ONLY_FIRST_REPLICA", {"v": ("components", [15, 15])}),
     ],
@@ -101,7 +101,7 @@ def test_a_host_literal_from_every_replica(aggregation, result):
 
 
 def test_one_tensor_on_all_replicas_is_summed_so_many_times():
-    program = [
+    program = [  # [5.2-sum-tensor]
         run([op("assign_add", var="v", value="k")], args=["v", "k"], out=None)
     ]
     inputs, spec = {"k": shared(f32(4))}, [variable("v", f32(1), None, "SUM")]
@@ -113,7 +113,7 @@ def test_one_tensor_on_all_replicas_is_summed_so_many_times():
 @pytest.mark.parametrize(
     "aggregation", ["NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"]
 )
-def test_a_cross_replica_write_goes_to_all_copies(aggregation):
+def test_a_cross_replica_write_goes_to_all_copies(aggregation):  # [5.2-cross]
     program = [
         op("assign", var="v", value="k"),
         op("assign_sub", var="v", value=py(1)),
@@ -203,7 +203,7 @@ def test_reading_on_read_without_aggregation():
         == "E_AGG_NONE"
     )
     assert (
-        outcome(
+        outcome(  # [5.3-assign-none-value]
             [op("assign", var="v", value=py(7), read_value=True)],
             variables=spec,
         )
@@ -215,7 +215,7 @@ def test_reading_on_read_without_aggregation():
     )
 
 
-def test_a_negative_integer_is_shared_towards_zero():
+def test_a_negative_integer_is_shared_towards_zero():  # [5.3-assign-sum]
     program = [
         op("assign", var="v", value=py(-7), read_value=False),
         op("read", "r", var="v"),
@@ -227,7 +227,7 @@ def test_a_negative_integer_is_shared_towards_zero():
 
 
 @pytest.mark.parametrize("kind", ["one_device", "default"])
-def test_rules_of_copies_do_not_concern_one_device(kind):
+def test_rules_of_copies_do_not_concern_one_device(kind):  # [5.1-none]
     spec = [
         variable("v", i32(1), "NONE", "MEAN"),
         variable("w", f32(1), "ON_READ", "SUM"),
@@ -280,11 +280,11 @@ def test_scatters_of_replicas(write, aggregation, value):
     "write", ["scatter_min", "scatter_max", "scatter_update"]
 )
 @pytest.mark.parametrize("aggregation", ["SUM", "MEAN"])
-def test_scatters_that_do_not_add_up(write, aggregation):
+def test_scatters_that_do_not_add_up(write, aggregation):  # [5.2-scatter-other]
     assert scattered(write, aggregation) == "E_SCATTER_AGG"
 
 
-def test_scatters_that_are_refused():
+def test_scatters_that_are_refused():  # [5.3-scatter]
     assert scattered("scatter_add", "NONE") == "E_AGG_NONE"
     assert (
         scattered("scatter_add", "SUM", synchronization="ON_READ")

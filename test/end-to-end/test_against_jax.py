@@ -25,7 +25,7 @@ def first_steps(metrics, count):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("replicas", [1, 2, 3, 4, 8, 64])
+@pytest.mark.parametrize("replicas", [1, 2, 3, 4, 8, 64])  # [11-jax]
 def test_mlp_at_every_replica_count(train, examples, replicas, level):
     found = train("digits-mlp", 20, compile=[f"--replicas={replicas}", level])
     assert_like_jax(found, examples("digits-mlp").oracle(replicas, 20))

@@ -10,7 +10,7 @@ import pytest
 from modules_by_hand import expect, per_replica
 
 
-def test_ragged_gather_along_the_first_axis(runner):
+def test_ragged_gather_along_the_first_axis(runner):  # [2.2-ragged]
     # ag_ragged_axis0_3
     parts = [
         np.float32([[1], [2]]),
@@ -54,7 +54,7 @@ def test_ragged_gather_of_several_values(runner):
     expect(found, 2, a=np.int32([0, 1]), b=np.concatenate(b))
 
 
-def test_a_replica_may_give_nothing(runner):
+def test_a_replica_may_give_nothing(runner):  # [2.2-ragged]
     parts = [
         np.zeros((0, 1), np.float32),
         np.float32([[7]]),

@@ -52,7 +52,7 @@ def refused(tools, tmp_path):
 
 
 def test_collective_under_a_varying_condition(refused):
-    text = refused(BRANCH, "--replicas=2")
+    text = refused(BRANCH, "--replicas=2")  # [10-varying-condition]
     assert (
         "train.py:9:11: error: 'replica.all_reduce' is under a condition that may differ between replicas"
         in text
@@ -74,7 +74,7 @@ def test_unknown_operation(refused):
 
 
 # Computed with inside of a step, where neither data nor variables have such a
-# type.
+# type. [2.1-dtypes]
 @pytest.mark.parametrize("element, there, back", [
     ("i4", "arith.fptosi", "arith.sitofp"),
     ("f8E4M3FN", "arith.truncf", "arith.extf"),

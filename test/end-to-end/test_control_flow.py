@@ -91,7 +91,7 @@ def test_branches_inside_of_a_varying_branch(interpreted, replicas):
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
-def test_assignments_inside_of_a_while(interpreted, replicas):
+def test_assignments_inside_of_a_while(interpreted, replicas):  # [10-loops]
     """Both regions assign: the condition region once more than the body."""
     body = f"""
   %s = replica.all_reduce sum %x : {T}
@@ -221,7 +221,7 @@ def test_carried_values_without_a_start(interpreted, exchange):
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_a_branch_on_the_rank_that_all_replicas_take(interpreted, replicas):
     """Whether a collective is reached follows from the number of the replica,
-    and is the same for all.
+    and is the same for all. [2.3-control-flow]
     """
     body = f"""
   {FIRST}

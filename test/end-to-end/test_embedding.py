@@ -111,7 +111,7 @@ def floats(variables):
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 4])
-def test_training_by_rows_is_training_by_tables(
+def test_training_by_rows_is_training_by_tables(  # [11-embedding]
     tools, tmp_path, data, replicas
 ):
     losses, state = trained_by_jax(tmp_path, data, replicas)
@@ -216,7 +216,7 @@ def test_tables_on_servers_are_trained_alike(tools, tmp_path, data, level):
 
 
 def test_what_needs_the_whole_table_is_told(tools, tmp_path):
-    source = captured(tmp_path)
+    source = captured(tmp_path)  # [8-sparse-gradient]
     said = tools.run(
         "lockstep-compile",
         source,
@@ -259,7 +259,7 @@ replica.step @step(%ids: tensor<?xi64> {replica.batch = "ids", replica.bounds = 
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 3])
-def test_ragged_lookups(interpreted, replicas):
+def test_ragged_lookups(interpreted, replicas):  # [8-lookup]
     ids = np.array([4, 4, -1, 0, 3, 5, 1, 1, 1, 2, 0, 9], np.int64)[
         : 4 * replicas
     ]

@@ -13,7 +13,7 @@ from started import Started
 
 
 # The report names the collective and its line, the replicas that have arrived
-# and that are missing, and every replica's command.
+# and that are missing, and every replica's command. [10-stuck-peer]
 def test_a_paused_replica_is_reported(tools, examples, compiled, tmp_path):
     report = tmp_path / "report.json"
     done = tools.run(

@@ -11,7 +11,7 @@ COUNTS = [1, 2, 3, 4, 8]
 
 
 @pytest.mark.parametrize("replicas", COUNTS)
-def test_runs_and_reductions(runner, replicas):
+def test_runs_and_reductions(runner, replicas):  # [3-run, 3.1-axis-mean]
     random = np.random.default_rng(replicas)
     x = [
         random.integers(-9, 9, 2).astype(np.float32) * 24
@@ -19,10 +19,10 @@ def test_runs_and_reductions(runner, replicas):
     ]
     k = np.float32([2, 10])
     found = runner.run("program-run", replicas, per_replica("x", x) | {"k": k})
-    each = [2 * mine * k for mine in x]
+    each = [2 * mine * k for mine in x]  # [1.2-plain]
     for replica in range(replicas):
         assert found["result", "each", replica] == ((2,), list(each[replica]))
-    ids = np.full(2, np.mean(np.arange(replicas)))
+    ids = np.full(2, np.mean(np.arange(replicas)))  # [3-values-from-function]
     expect(
         found,
         replicas,
@@ -36,7 +36,7 @@ def test_runs_and_reductions(runner, replicas):
 
 
 @pytest.mark.parametrize("replicas", COUNTS)
-def test_slices(runner, replicas):
+def test_slices(runner, replicas):  # [2.1-slices, 3.1-slices]
     random = np.random.default_rng(replicas)
     rows = [int(random.integers(0, 5)) for _ in range(replicas)]
     # Divisible by all counts of replicas: means are exact.
@@ -50,8 +50,8 @@ def test_slices(runner, replicas):
     expect(
         found, replicas, values=values / np.float32(replicas), indices=indices
     )
-    table = np.ones((6, 2), np.float32)
-    inside = (indices >= 0) & (indices < 6)
+    table = np.ones((6, 2), np.float32)  # [5.2-scatter-add]
+    inside = (indices >= 0) & (indices < 6)  # [5.2-scatter-cross]
     np.subtract.at(table, indices[inside], values[inside])
     np.maximum.at(table, indices[inside], values[inside] / np.float32(replicas))
     for replica in range(replicas):
@@ -61,7 +61,7 @@ def test_slices(runner, replicas):
 
 
 @pytest.mark.parametrize("replicas", COUNTS)
-def test_steps_over_data(runner, replicas):
+def test_steps_over_data(runner, replicas):  # [7-loop, 7-non-tensor]
     data = (
         np.arange(5 * replicas, dtype=np.float32).reshape(5, replicas, 1) * 24
     )
@@ -70,7 +70,7 @@ def test_steps_over_data(runner, replicas):
         replicas,
         {f"x@{r}": data[:, r] for r in range(replicas)},
     )
-    last = data[2, :, 0]
+    last = data[2, :, 0]  # [7-last-output]
     expect(found, replicas, mean=np.mean(last), sum=np.sum(last), n=np.int64(5))
     assert found["constant", "about"] == {"optimizer": "none", "rates": [1.0]}
     for replica in range(replicas):
@@ -78,7 +78,7 @@ def test_steps_over_data(runner, replicas):
         assert found["variable", "v", replica] == ((), [data[:3].sum()])
 
 
-@pytest.mark.parametrize("replicas", COUNTS)
+@pytest.mark.parametrize("replicas", COUNTS)  # [7-early-stop]
 @pytest.mark.parametrize("batches, steps", [(10, 4), (3, 3), (0, 0)])
 def test_a_loop_that_stops_early(runner, replicas, batches, steps):
     data = {f"x@{r}": np.zeros((batches,), np.float32) for r in range(replicas)}
@@ -91,13 +91,13 @@ def test_a_loop_that_stops_early(runner, replicas, batches, steps):
     )
 
 
-def test_more_steps_than_data(runner):
+def test_more_steps_than_data(runner):  # [7-past-end]
     said = runner.refusal("program-steps", 2, x=np.zeros((2, 1), np.float32))
     assert "program-steps.mlir:15" in said
     assert "asks for batch 3 of 2 [E_OUT_OF_RANGE]" in said
 
 
-def test_replicas_have_as_many_batches(runner):
+def test_replicas_have_as_many_batches(runner):  # [6.1-same-count]
     said = runner.refusal(
         "program-steps",
         2,

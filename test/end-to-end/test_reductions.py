@@ -52,7 +52,7 @@ def truncated(element):
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
-@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("element", ["f16", "bf16"])  # [2.1-narrow]
 def test_means_of_sixteen_bits_round_once(interpreted, element, replicas):
     # Large enough that sums of f16 overflow where their means do not.
     rows = (
@@ -70,8 +70,8 @@ def test_means_of_sixteen_bits_round_once(interpreted, element, replicas):
         np.testing.assert_allclose(mean, exact, rtol=2**-11 * 1.001)
 
 
-@pytest.mark.parametrize("replicas", REPLICAS)
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("replicas", REPLICAS)  # [2.1-int-wrap]
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])  # [2.1-mean-int]
 def test_sums_of_integers_wrap_and_means_are_f64(interpreted, dtype, replicas):
     limits = np.iinfo(dtype)
     rows = np.random.default_rng(0).integers(

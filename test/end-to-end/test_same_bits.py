@@ -26,7 +26,7 @@ def test_worker_threads(train, name):
     "option", ["--bucket=false", "--overlap=false", "--bytes-per-pack=4096"]
 )
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_communication_options(train, name, option):
+def test_communication_options(train, name, option):  # [2.5-bytes-per-pack]
     plain = train(name, STEPS[name], compile=["--replicas=4"])
     changed = train(name, STEPS[name], compile=["--replicas=4", option])
     assert plain == changed

@@ -77,7 +77,7 @@ def check(lines, x):
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("replicas", [1, 2, 3, 4])
-def test_an_epoch_of_uneven_batches(run, data, replicas, level):
+def test_an_epoch_of_uneven_batches(run, data, replicas, level):  # [6.1-pieces]
     lines = run(replicas, *USUAL, "--epochs=1", level=level)
     check(lines, data)
     assert lines[-1]["tally"] == EXAMPLES
@@ -98,10 +98,10 @@ def test_the_interpreter_agrees(tools, run, data, tmp_path, replicas):
     assert read_metrics(metrics) == lines
 
 
-def test_replicas_without_an_example(run, data):
+def test_replicas_without_an_example(run, data):  # [6.1-empty]
     # Batches of 28 on 4 replicas: the last one has 11 examples, 3, 3, 3 and 2;
     # of batches of 22, it has one, and three replicas have none.
-    for batch, last in ((28, 11), (22, 1)):
+    for batch, last in ((28, 11), (22, 1)):  # [10-empty-replica]
         lines = run(
             4, "--remainder=distribute", f"--global-batch={batch}", "--epochs=1"
         )
@@ -126,7 +126,7 @@ def test_other_replicas_go_on(run, data, tmp_path, before, after):
     """A run stopped in the midst of an epoch is resumed by another number of
     replicas, which see the rest of it.
     """
-    save = ["--save", tmp_path / f"{before}-{after}"]
+    save = ["--save", tmp_path / f"{before}-{after}"]  # [5.3-checkpoint]
     first = run(before, *USUAL, *save, "--steps=4")
     rest = run(after, *USUAL, *save, "--resume", "--epochs=1")
     check(first + rest[-(STEPS - 4) :], data)

@@ -27,7 +27,7 @@ def aggregation(name):
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
-def test_aggregations_of_assignments(interpreted, replicas):
+def test_aggregations_of_assignments(interpreted, replicas):  # [5.2-sum]
     text = "".join(
         variable(name, "f32", aggregation(name))
         for name in ("sum", "mean", "only_first_replica")
@@ -51,7 +51,7 @@ def test_aggregations_of_assignments(interpreted, replicas):
     assert any((row == first).all() for row in rows)
 
 
-@pytest.mark.parametrize("replicas", REPLICAS)
+@pytest.mark.parametrize("replicas", REPLICAS)  # [5.3-read-context]
 @pytest.mark.parametrize("element", ["f32", "f64", "bf16", "i32"])
 def test_on_read_variables_across_replicas(interpreted, element, replicas):
     """Each replica adds its own row; merge_calls read the combination, as do
@@ -151,7 +151,7 @@ batch_spec = {"x": jax.ShapeDtypeStruct((1, 2), jnp.float32)}
 
 def test_entries_of_the_state_may_have_names_of_other_symbols(tools, tmp_path):
     """Functions, the group of all ranks, roles and the strategy are symbols
-    too; files have the names of the state's entries.
+    too; files have the names of the state's entries. [5.1-names]
     """
     model = tmp_path / "model.py"
     model.write_text(MODEL)

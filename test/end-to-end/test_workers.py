@@ -103,7 +103,7 @@ def counters(tools, command, tmp_path):
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_no_update_is_lost(counters, level, workers):
+def test_no_update_is_lost(counters, level, workers):  # [8-asynchronous]
     steps = 300
     metrics, variables, said = counters(level, steps, f"--workers={workers}")
     assert [line["step"] for line in metrics] == list(range(steps))
@@ -168,7 +168,7 @@ def test_what_was_saved_is_gone_on_with(counters):
 
 
 # The blocked worker is reported, and not waited for.
-def test_a_worker_that_is_stuck_ends_the_run(counters):
+def test_a_worker_that_is_stuck_ends_the_run(counters):  # [8-coordinator]
     done = counters(
         "-O2",
         100_000,

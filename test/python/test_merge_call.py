@@ -52,7 +52,7 @@ def test_local_results_are_in_replica_order(run, replicas):
     np.testing.assert_allclose(result, [expected] * replicas, rtol=1e-6)
 
 
-def test_each_replica_gets_its_component_back(run, replicas):
+def test_each_replica_gets_its_component_back(run, replicas):  # [2.3-meet]
     def merge(strategy, v):
         return {"own": v, "shared": strategy.broadcast_to(7.0), "host": 3}
 
@@ -64,7 +64,7 @@ def test_each_replica_gets_its_component_back(run, replicas):
 
 
 def test_the_mean_of_a_shared_array_is_that_array(run, replicas):
-    def merge(strategy, v):
+    def merge(strategy, v):  # [4-reduce-to-mirrored]
         total = strategy.reduce_to("SUM", v)
         return strategy.reduce_to("MEAN", total)
 
@@ -114,7 +114,7 @@ def test_errors(run, replicas, merge, error, text):
         run(lambda v: lockstep.merge_call(merge, v), values(replicas, 3))
 
 
-def test_the_sum_of_a_shared_array(run, replicas):
+def test_the_sum_of_a_shared_array(run, replicas):  # [4-reduce-to-mirrored]
     if replicas == 1:
         pytest.skip("one replica sums nothing")
     merge = lambda strategy, v: strategy.reduce_to("SUM", 2.0)  # noqa: E731
@@ -131,7 +131,7 @@ def test_a_value_from_outside_must_be_an_argument(run, replicas):
         run(step, values(replicas))
 
 
-def test_no_gradient(run, replicas):
+def test_no_gradient(run, replicas):  # [2.3-gradient]
     def step(v):
         return lockstep.merge_call(lambda s, u: s.reduce_to("SUM", u), v)
 

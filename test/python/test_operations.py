@@ -16,7 +16,7 @@ def values(replicas, *shape, seed=0):
     return rng.normal(size=(replicas, *shape)).astype(np.float32)
 
 
-@pytest.mark.parametrize("jit", [True, False])
+@pytest.mark.parametrize("jit", [True, False])  # [2.1-mirrored]
 @pytest.mark.parametrize("reduction", ["SUM", "MEAN", "sum", "Mean"])
 def test_all_reduce_gives_every_replica_the_same(run, replicas, reduction, jit):
     x = values(replicas, 3, 2)
@@ -74,7 +74,7 @@ def test_all_reduce_of_a_number_is_a_reduction_of_arrays(run, replicas):
     np.testing.assert_allclose(result, [2.0 * replicas] * replicas)
 
 
-def test_sums_of_16_bit_floats_round_once(run, replicas):
+def test_sums_of_16_bit_floats_round_once(run, replicas):  # [2.1-narrow]
     # 256 + 1 is 256 in bfloat16, so adding one by one would give 256.
     x = np.array([256.0] + [1.0] * (replicas - 1)).astype(jnp.bfloat16)
     result = run(lambda v: lockstep.all_reduce(v, "SUM"), x)
@@ -83,7 +83,7 @@ def test_sums_of_16_bit_floats_round_once(run, replicas):
     np.testing.assert_array_equal(result, [expected] * replicas)
 
 
-def test_the_mean_of_integers_is_a_double(run, replicas):
+def test_the_mean_of_integers_is_a_double(run, replicas):  # [2.1-mean-int]
     x = np.arange(replicas, dtype=np.int32)
     with jax.enable_x64(True):
         result = run(lambda v: lockstep.all_reduce(v, "MEAN"), x)
@@ -98,7 +98,7 @@ def test_all_gather_concatenates_in_replica_order(run, replicas, axis):
     np.testing.assert_array_equal(result, [np.concatenate(x, axis)] * replicas)
 
 
-def test_all_gather_takes_every_dtype(run, replicas):
+def test_all_gather_takes_every_dtype(run, replicas):  # [2.2-dtypes]
     x = np.arange(replicas)[:, None] % 2 == 0
     result = run(lambda v: lockstep.all_gather({"b": v}, 0), x)
     np.testing.assert_array_equal(result["b"], [x[:, 0]] * replicas)
@@ -123,7 +123,7 @@ def test_identity_and_count(run, replicas, jit):
 # Gradients: of the sum of all replicas' losses, by the local input.
 
 
-@pytest.mark.parametrize("reduction", ["SUM", "MEAN"])
+@pytest.mark.parametrize("reduction", ["SUM", "MEAN"])  # [2.4-all-reduce]
 def test_gradient_of_all_reduce_is_the_all_reduce_of_gradients(
     run, replicas, reduction
 ):
@@ -138,7 +138,7 @@ def test_gradient_of_all_reduce_is_the_all_reduce_of_gradients(
 
 
 def test_gradient_of_all_gather_is_the_own_slice_of_the_sum(run, replicas):
-    x = values(replicas, 2, 3)
+    x = values(replicas, 2, 3)  # [2.4-all-gather]
     c = values(replicas, 2, 3 * replicas, seed=1)
 
     def loss(v, factor):

@@ -18,7 +18,7 @@ namespace {
 class CApiWay : public testing::TestWithParam<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Executors, CApiWay, testing::Values(1, 2));
 
-TEST_P(CApiWay, isWhole) {
+TEST_P(CApiWay, isWhole) { // [7-non-tensor]
   TemporaryFile file("c-api.lockstep");
   const std::string &path = file.path;
   TestProgram p(2);

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // The first error is returned once; later functions are cancelled; afterwards
-// the coordinator can be used again.
+// the coordinator can be used again. [8-coordinator]
 TEST(Coordinator, errorIsRaisedByJoin) {
   TestProgram p(1);
   build(p);

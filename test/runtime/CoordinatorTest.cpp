@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(Workers, CoordinatorOf,
                                           testing::Values(1, 12)));
 
 // Whatever the order, no update is lost, and no value is read in half: neither
-// by steps nor from outside.
+// by steps nor from outside. [8-asynchronous]
 TEST_P(CoordinatorOf, updatesAddUp) {
   TestProgram p(1);
   build(p);
@@ -124,7 +124,7 @@ TEST_P(CoordinatorOf, commandsBetweenWaitsAreOneUpdate) {
 }
 
 // One worker executes the functions in order, and each step sees the updates of
-// all earlier ones.
+// all earlier ones. [8-coordinator]
 TEST(Coordinator, oneWorkerIsInOrder) {
   TestProgram p(1);
   build(p);

@@ -43,7 +43,7 @@ void build(TestProgram &p) {
 }
 
 // The report names the collective, its line, and the replicas that have arrived
-// and that are missing.
+// and that are missing. [10-stuck-peer]
 TEST_P(Deadline, pausedReplicaIsReported) {
   FakeClock clock;
   TestProgram p(4);

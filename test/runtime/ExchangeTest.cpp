@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(All, Exchange,
                          });
 
 // Three times, so that an instance follows another on the same channel; outputs
-// of all replicas are compared byte by byte.
+// of all replicas are compared byte by byte. [1.3-several-processes]
 TEST_P(Exchange, hasTheBitsOfOneExecutor) {
   auto [test, executors, workers] = GetParam();
   for (uint32_t replicas = 2; replicas <= 8; ++replicas) {

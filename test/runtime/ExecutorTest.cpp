@@ -133,7 +133,7 @@ TEST_P(Executor, grids) {
 
 // for (i = 0; i < 3; ++i) { load a batch; sum += all_reduce(x) }, on data that
 // every run reads from the start.
-TEST_P(Executor, loadsBatches) {
+TEST_P(Executor, loadsBatches) { // [7-past-end]
   TestProgram p(replicas);
   uint32_t x = p.input("x", ElementType::i64, {});
   uint32_t total = p.variable("total", ElementType::i64, {}, true);

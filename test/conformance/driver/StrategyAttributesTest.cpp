@@ -22,7 +22,7 @@ TEST(StrategyAttributes, ProcessesThatWorkTogetherKnowTheirTask) {
 
   auto worker = StrategyAttributes::of(
       Kind::MultiWorkerMirrored, /*replicas=*/6, /*workers=*/3, /*worker=*/2);
-  ASSERT_TRUE(worker.task);
+  ASSERT_TRUE(worker.task); // [1.3-resolver]
   EXPECT_EQ(worker.task->workers, 3);
   EXPECT_EQ(worker.task->servers, 0);
   EXPECT_EQ(worker.task->type, "worker");
@@ -39,7 +39,7 @@ TEST(StrategyAttributes, ProcessesThatWorkTogetherKnowTheirTask) {
   EXPECT_FALSE(ofServers.hasClusterResolver);
 }
 
-TEST(StrategyAttributes, ReplicasHaveTheDevicesOfTheirWorker) {
+TEST(StrategyAttributes, ReplicasHaveTheDevicesOfTheirWorker) { // [2-devices]
   EXPECT_EQ(StrategyAttributes::of(Kind::Default, 1, 1, 0).getReplicaDevice(0),
             "");
   EXPECT_EQ(StrategyAttributes::of(Kind::Mirrored, 3, 1, 0).getReplicaDevice(2),
@@ -52,13 +52,13 @@ TEST(StrategyAttributes, ReplicasHaveTheDevicesOfTheirWorker) {
 
 TEST(StrategyAttributes,
      WhatBelongsToVariablesLivesWithTheFirstOneOfASingleCopy) {
-  const Names variables = {"w", "b", "scale"};
+  const Names variables = {"w", "b", "scale"}; // [1.3-devices]
   auto mirrored = StrategyAttributes::of(Kind::Mirrored, 2, 1, 0);
   EXPECT_EQ(mirrored.nonSlotDevices, (Names{"CPU:0", "CPU:1"}));
   EXPECT_FALSE(mirrored.getNonSlotVariable(variables));
   for (Kind kind : {Kind::CentralStorage, Kind::ParameterServer,
                     Kind::ParameterServerSync}) {
-    auto owned = StrategyAttributes::of(kind, 1, 1, 0);
+    auto owned = StrategyAttributes::of(kind, 1, 1, 0); // [4-non-slot-devices]
     EXPECT_FALSE(owned.nonSlotDevices);
     EXPECT_EQ(owned.getNonSlotVariable(variables), "b");
     EXPECT_FALSE(owned.getNonSlotVariable({}));

@@ -32,7 +32,7 @@ def options(draw: Draw) -> dict:
             (
                 {"bytes_per_pack": 0},
                 {"bytes_per_pack": draw.number(1, 64)},
-                {"implementation": "RING"},
+                {"implementation": "RING"},  # [2.5-implementation]
             )
         )
     }

@@ -122,7 +122,7 @@ def loop(draw: Draw) -> dict:
     )
 
 
-def nested_function(draw: Draw) -> dict:
+def nested_function(draw: Draw) -> dict:  # [2.3-nested-function]
     spec = draw.strategy()
     dtype, shape = draw.dtype(), draw.shape()
     inputs = {"x": draw.per_replica(spec["replicas"], dtype, shape)}

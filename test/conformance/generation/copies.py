@@ -9,7 +9,7 @@ from building import case, op, py, run, variable
 from .draw import Draw
 
 
-def one_copy(draw: Draw) -> dict:
+def one_copy(draw: Draw) -> dict:  # [5.2-component]
     """A component of a variable whose copies differ is written in cross-replica
     context; the others keep theirs.
     """
@@ -44,7 +44,7 @@ def one_copy(draw: Draw) -> dict:
     )
 
 
-def rows_of_central(draw: Draw) -> dict:
+def rows_of_central(draw: Draw) -> dict:  # [5.2-scatter-other]
     """Every scatter of replicas into a variable that has one copy takes the
     rows of all, whatever adds them up.
     """
@@ -76,7 +76,7 @@ def rows_of_central(draw: Draw) -> dict:
     )
 
 
-def replicas_values_for_central(draw: Draw) -> dict:
+def replicas_values_for_central(draw: Draw) -> dict:  # [5.2-cross-central]
     """Of a value of each replica, the one copy is assigned that of replica 0."""
     dtype, shape = draw.dtype(), draw.shape()
     replicas = draw.number(2, 4)
@@ -101,7 +101,7 @@ def replicas_values_for_central(draw: Draw) -> dict:
     )
 
 
-def inside_of_update(draw: Draw) -> dict:
+def inside_of_update(draw: Draw) -> dict:  # [4-update-around]
     """The function of an update reduces and gathers values of all replicas that
     it finds around it.
     """
@@ -145,7 +145,7 @@ def inside_of_update(draw: Draw) -> dict:
     )
 
 
-def inside_of_merge(draw: Draw) -> dict:
+def inside_of_merge(draw: Draw) -> dict:  # [4-update-around]
     """The function of a merge_call reduces values of all replicas that were
     there before the replicas were.
     """

@@ -83,7 +83,7 @@ def gather(draw: Draw) -> dict:
     )
 
 
-def destinations(draw: Draw) -> dict:
+def destinations(draw: Draw) -> dict:  # [4-reduce-to-single]
     """`reduce_to`, `batch_reduce_to` and `broadcast_to`, to values, variables
     and devices.
     """
@@ -251,7 +251,7 @@ def _merge_function(
     return draw.pick(choices)
 
 
-def update(draw: Draw) -> dict:
+def update(draw: Draw) -> dict:  # [4-update-single]
     """Updates copy by copy, from cross-replica context, from merge_call, and
     from a replica.
     """

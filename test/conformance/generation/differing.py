@@ -34,7 +34,7 @@ def _sides(draw: Draw) -> list[list[dict]]:
     ]
 
 
-def branch(draw: Draw) -> dict:
+def branch(draw: Draw) -> dict:  # [1.2-regroup-differing]
     """A branch on the replica's number leaves something else on each side; it
     is returned, passed on, or computed with.
     """
@@ -124,7 +124,7 @@ def inputs_of_each(draw: Draw) -> dict:
     )
 
 
-def ragged_branch(draw: Draw) -> dict:
+def ragged_branch(draw: Draw) -> dict:  # [1.2-local-results-ragged]
     """The sides of a branch yield tensors of different sizes; the results are
     gathered, summed, or returned.
     """
@@ -177,7 +177,7 @@ def ragged_branch(draw: Draw) -> dict:
     )
 
 
-def loop_gradient(draw: Draw) -> dict:
+def loop_gradient(draw: Draw) -> dict:  # [2.4-loop]
     """A gradient through a loop whose trip count is a tensor, equal on all
     replicas if they rendezvous inside.
     """
@@ -242,7 +242,7 @@ def loop_gradient(draw: Draw) -> dict:
     )
 
 
-def some_gradients(draw: Draw) -> dict:
+def some_gradients(draw: Draw) -> dict:  # [2.4-some-replicas]
     """The differentiated value depends on another value on some replicas only:
     the others have no gradient of it.
     """

@@ -7,7 +7,7 @@ from building import case, const, op, py, run, tensor, variable
 from .draw import Draw
 
 
-def flags(draw: Draw) -> dict:
+def flags(draw: Draw) -> dict:  # [4-call-for-each]
     """Host scalars that are the same on every replica stay what they are."""
     spec = draw.strategy()
     body = [

@@ -56,7 +56,7 @@ std::string strategy(const std::string &attributes) {
 }
 
 // Whole variables are assigned to the servers in round-robin order; a colocated
-// one does not advance it.
+// one does not advance it. [8-strategy, 8-colocate]
 TEST(ServerLayout, PlacesWholeVariables) {
   EXPECT_EQ(layoutOf(strategy(", servers = 2 : i64") + kVariables),
             "s: rows 0-0 on 0\n"

@@ -2,14 +2,14 @@
 
 // Every rule of the verifiers. Classes in brackets are those of the error table.
 
-// There is one strategy.
+// There is one strategy. [1.1-mixed]
 replica.strategy @a {kind = #replica.kind<mirrored>}
 // expected-error@+1 {{expected at most one strategy in a module}}
 replica.strategy @b {kind = #replica.kind<mirrored>}
 
 // -----
 
-// One device holds one replica.
+// One device holds one replica. [1.3-one-replica-kinds]
 // expected-error@+1 {{expected 1 replica for strategy 'one_device', found 2}}
 replica.strategy @a {kind = #replica.kind<one_device>, replicas = 2 : i64}
 
@@ -21,7 +21,7 @@ replica.strategy @a {kind = #replica.kind<mirrored>, replicas = 0 : i64}
 
 // -----
 
-// Only strategies whose variables live on servers have some ...
+// Only strategies whose variables live on servers have some ... [1.3-parameter-server]
 // expected-error@+1 {{expected no servers for strategy 'mirrored', found 2 [E_CLUSTER]}}
 replica.strategy @a {kind = #replica.kind<mirrored>, servers = 2 : i64}
 
@@ -33,13 +33,13 @@ replica.strategy @a {kind = #replica.kind<central_storage>, partitioner = #repli
 
 // -----
 
-// ... of which there is one at least.
+// ... of which there is one at least. [1.3-parameter-server]
 // expected-error@+1 {{expected a server at least, found 0 [E_CLUSTER]}}
 replica.strategy @a {kind = #replica.kind<parameter_server_sync>, servers = 0 : i64}
 
 // -----
 
-// Workers that are on their own have a replica each.
+// Workers that are on their own have a replica each. [1.3-one-replica-kinds]
 // expected-error@+1 {{expected 1 replica for strategy 'parameter_server', found 2}}
 replica.strategy @a {kind = #replica.kind<parameter_server>, replicas = 2 : i64, servers = 1 : i64}
 
@@ -63,7 +63,7 @@ replica.strategy @a {kind = #replica.kind<parameter_server>, partitioner = #repl
 
 // -----
 
-// A variable is beside another variable ...
+// A variable is beside another variable ... [8-colocate]
 // expected-error@+1 {{unknown variable @w}}
 replica.variable @v : tensor<4xf32> {colocate_with = @w}
 
@@ -212,7 +212,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... with this type.
+// ... with this type. [5.2-types]
 // expected-note@+1 {{the variable is declared here}}
 replica.variable @v : tensor<2xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -276,7 +276,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// all_reduce belongs to replica context [E_CONTEXT].
+// all_reduce belongs to replica context [E_CONTEXT]. [1.1-wrong-context, 10-nesting]
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{the context is opened by 'replica.merge_call'}}
   replica.merge_call (%x : tensor<4xf32>) {
@@ -333,7 +333,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// broadcast_to belongs to cross-replica context [E_CONTEXT].
+// broadcast_to belongs to cross-replica context [E_CONTEXT]. [1.1-wrong-context, 10-nesting]
 replica.variable @w : tensor<4xf32>
 // expected-note@+1 {{the context is opened by 'replica.step'}}
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -387,7 +387,7 @@ func.func @f(%p: !replica.per_replica<tensor<4xf32>>) {
 
 // -----
 
-// Reads and writes need one of the contexts [E_CONTEXT].
+// Reads and writes need one of the contexts [E_CONTEXT]. [1.1-wrong-context]
 replica.variable @w : tensor<4xf32>
 func.func @f() {
   // expected-error@+1 {{must be in replica or cross-replica context, but is in none [E_CONTEXT]}}
@@ -406,7 +406,7 @@ func.func @f() {
 
 // -----
 
-// There are five reductions [E_REDUCE_OP].
+// There are five reductions [E_REDUCE_OP]. [2.1-op]
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a reduction 'sum', 'mean', 'product', 'min' or 'max', found 'median' [E_REDUCE_OP]}}
   %0 = replica.all_reduce median %x : tensor<4xf32>
@@ -433,7 +433,7 @@ replica.step @s(%x: tensor<4xi32> {replica.batch = "x"}) {
 
 // -----
 
-// A bound on the size of buckets is not negative [E_OPTION_VALUE].
+// A bound on the size of buckets is not negative [E_OPTION_VALUE]. [2.5-bytes-per-pack]
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected 'bytes_per_pack' of at least 0, found -1 [E_OPTION_VALUE]}}
   %0 = replica.all_reduce sum %x {bytes_per_pack = -1 : i64} : tensor<4xf32>
@@ -451,7 +451,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The mean of integers is f64, or, where the strategy allows it, of their type.
+// The mean of integers is f64, or, where the strategy allows it, of their type. [2.1-mean-int]
 replica.step @s(%x: tensor<4xi32> {replica.batch = "x"}) {
   // expected-error@+2 {{'replica.all_reduce' op failed to infer returned types}}
   // expected-error@+1 {{inferred type(s) 'tensor<4xf64>' are incompatible with return type(s) of operation 'tensor<4xf32>'}}
@@ -470,7 +470,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... and its other dimensions [E_SHAPE_MISMATCH] ...
+// ... and its other dimensions [E_SHAPE_MISMATCH] ... [2.2-other-dims]
 replica.step @s(%x: tensor<2x3xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected dimension 1 of the result to be as in the operand 'tensor<2x3xf32>', found 'tensor<?x4xf32>' [E_SHAPE_MISMATCH]}}
   %0 = replica.all_gather %x axis 0 : tensor<2x3xf32> -> tensor<?x4xf32>
@@ -573,7 +573,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... and goes to a variable [E_ARG_TYPE].
+// ... and goes to a variable [E_ARG_TYPE]. [4-destinations]
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
@@ -854,7 +854,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// What a run holds is in replica context, in which no run can be [E_CONTEXT].
+// What a run holds is in replica context, in which no run can be [E_CONTEXT]. [2.3-wrong-nesting, 10-nesting]
 replica.program @p() {
   // expected-note@+1 {{the context is opened by 'replica.run'}}
   replica.run {
@@ -893,7 +893,7 @@ replica.program @p(%x: tensor<4xf32>) {
 
 // -----
 
-// A reduction is along axes of the value [E_AXIS_RANGE] ...
+// A reduction is along axes of the value [E_AXIS_RANGE] ... [3.1-axis-list]
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected an axis in [0, 1), found 1 [E_AXIS_RANGE]}}
   %0 = replica.reduce sum %x axes [1] : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
@@ -902,7 +902,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... different ones ...
+// ... different ones ... [3.1-axis-list]
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected different axes, found 0 twice}}
   %0 = replica.reduce sum %x axes [0, 0] : !replica.per_replica<tensor<4xf32>> -> tensor<f32>
@@ -1045,7 +1045,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = [1]}) 
 
 // -----
 
-// ... and bounds, as many as dynamic dimensions.
+// ... and bounds, as many as dynamic dimensions. [6.1-element-spec]
 // expected-error@+1 {{expected 'replica.bounds' with a bound for each of 2 dynamic dimensions of argument 0}}
 replica.program @p(%it: !replica.iterator<tensor<?xf32>, tensor<?xf32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8>}) {
   replica.return
@@ -1102,7 +1102,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}
 
 // -----
 
-// ... by sum or mean ...
+// ... by sum or mean ... [7-last-output]
 replica.step @s(%x: tensor<f32>) -> tensor<f32> {
   replica.return %x : tensor<f32>
 }
@@ -1126,7 +1126,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}
 
 // -----
 
-// What is no tensor can be said in JSON.
+// What is no tensor can be said in JSON. [7-non-tensor]
 replica.step @s(%x: tensor<f32>) {
   replica.return
 }

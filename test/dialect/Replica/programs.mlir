@@ -12,7 +12,7 @@ replica.step @double(%x: tensor<4xf32>) -> tensor<4xf32> {
   replica.return %0 : tensor<4xf32>
 }
 
-// A step is called by name, or is there as a region.
+// A step is called by name, or is there as a region. [1.1-run]
 // CHECK-LABEL: replica.program @runs(%arg0: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) -> (!replica.per_replica<tensor<4xf32>> {replica.result = "y"})
 replica.program @runs(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"})
     -> (!replica.per_replica<tensor<4xf32>> {replica.result = "y"}) {
@@ -34,7 +34,7 @@ replica.program @runs(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "
 
 // CHECK-LABEL: replica.program @reductions(
 replica.program @reductions(%x: !replica.per_replica<tensor<?x4xf32>> {replica.batch = "x", replica.bounds = array<i64: 8>},
-    %k: tensor<4xf32> {replica.scalar = "k"}, %i: !replica.per_replica<tensor<4xi64>> {replica.batch = "i"}) {
+    %k: tensor<4xf32> {replica.scalar = "k"}, %i: !replica.per_replica<tensor<4xi64>> {replica.batch = "i"}) {  // [1.1-scope, 1.2-per-replica, 3.1-slices]
   // CHECK: replica.reduce mean %{{.*}} axes [0] : !replica.per_replica<tensor<?x4xf32>> -> tensor<4xf32>
   %0 = replica.reduce mean %x axes [0] : !replica.per_replica<tensor<?x4xf32>> -> tensor<4xf32>
   // CHECK: replica.reduce mean %{{.*}} : tensor<4xf32> -> tensor<4xf32>
@@ -67,7 +67,7 @@ replica.step @slices(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> 
   %0, %1 = replica.all_reduce_slices mean %v at %i : tensor<2xf32>, tensor<2xi64> -> tensor<4xf32>, tensor<4xi64>
   // CHECK: replica.scatter add @w, %{{.*}}, %{{.*}} : tensor<2xi64>, tensor<2xf32>
   replica.scatter add @w, %i, %v : tensor<2xi64>, tensor<2xf32>
-  // A mean of integers is f64, unless it says otherwise.
+  // A mean of integers is f64, unless it says otherwise. [2.1-mean-int]
   // CHECK: replica.all_reduce mean %{{.*}} : tensor<2xi32>{{$}}
   %2 = replica.all_reduce mean %n : tensor<2xi32>
   // CHECK: replica.all_reduce mean %{{.*}} : tensor<2xi32> -> tensor<2xi32>
@@ -80,7 +80,7 @@ replica.step @train(%x: tensor<?x4xf32>, %k: tensor<f32>) -> (tensor<f32>, tenso
 }
 
 // CHECK-LABEL: replica.program @loop(%arg0: !replica.iterator<tensor<?x4xf32>, tensor<i32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8>}
-replica.program @loop(%it: !replica.iterator<tensor<?x4xf32>, tensor<i32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8>}) {
+replica.program @loop(%it: !replica.iterator<tensor<?x4xf32>, tensor<i32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8>}) {  // [6.1-next]
   // CHECK: replica.num_batches %arg0 : <tensor<?x4xf32>, tensor<i32>> -> tensor<i64>
   %n = replica.num_batches %it : !replica.iterator<tensor<?x4xf32>, tensor<i32>> -> tensor<i64>
   // CHECK: replica.next %arg0 : <tensor<?x4xf32>, tensor<i32>>

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --split-input-file | lockstep-opt --split-input-file | FileCheck %s
 
-// Every kind of strategy, and of partitioner.
+// Every kind of strategy, and of partitioner. [1.3-kinds, 1.3-parameter-server]
 
 // CHECK: replica.strategy @s {kind = #replica.kind<parameter_server>, servers = 3 : i64}
 replica.strategy @s {kind = #replica.kind<parameter_server>, servers = 3}

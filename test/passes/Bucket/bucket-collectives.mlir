@@ -45,7 +45,7 @@ func.func @bound(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) {
 
 // -----
 
-// The program's own bound goes before the option's: 64 bytes hold two members, and the third is alone. The bound stays on the bucket.
+// The program's own bound goes before the option's: 64 bytes hold two members, and the third is alone. The bound stays on the bucket. [2.5-bytes-per-pack]
 collective.group @all
 // CHECK-LABEL: func.func @own_bound(
 // CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<8xf32>, tensor<8xf32>) {bytes_per_pack = 64 : i64}

@@ -31,7 +31,7 @@ replica.step @second(%x: tensor<f32>) {
 
 // -----
 
-// What leaves a loop has a size that is known before it.
+// What leaves a loop has a size that is known before it. [7-static-shape]
 replica.step @train(%x: tensor<?xf32>) -> tensor<?xf32> {
   replica.return %x : tensor<?xf32>
 }
@@ -43,7 +43,7 @@ replica.program @loop(%it: !replica.iterator<tensor<?xf32>> {replica.batches = [
 
 // -----
 
-// An output that is no tensor has one value.
+// An output that is no tensor has one value. [7-non-tensor]
 replica.step @train(%x: tensor<f32>) {
   replica.return
 }

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --bound-inputs --split-input-file -verify-diagnostics | FileCheck %s
 
-// A batch of dynamic size gets memory of its largest size; how large it is comes in an input of its own, one a dynamic dimension.
+// A batch of dynamic size gets memory of its largest size; how large it is comes in an input of its own, one a dynamic dimension. [1.3-static-shapes]
 // CHECK-LABEL: replica.step @train(
 // CHECK-SAME:    %[[X:.*]]: tensor<8x2x5xf32> {replica.batch = "x"}, %[[Y:.*]]: tensor<4xi32> {replica.batch = "y"}
 // CHECK-SAME:    %[[N:.*]]: tensor<i64> {replica.batch = "x.dim0"}, %[[M:.*]]: tensor<i64> {replica.batch = "x.dim2"})
@@ -26,7 +26,7 @@ replica.step @static(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Without a bound there is no memory.
+// Without a bound there is no memory. [1.3-static-shapes]
 // expected-error@+1 {{expected a batch tensor with 'replica.bounds', a bound for each of 1 dynamic dimensions of 'tensor<?xf32>', found none}}
 replica.step @unbounded(%x: tensor<?xf32> {replica.batch = "x"}) {
   replica.return

@@ -7,7 +7,7 @@ module {
 // -----
 
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
-replica.step @rows(%v: tensor<2x3xf32> {replica.batch = "v"}) -> (tensor<6x3xf32> {replica.metric = "m"}) {
+replica.step @rows(%v: tensor<2x3xf32> {replica.batch = "v"}) -> (tensor<6x3xf32> {replica.metric = "m"}) {  // [2.2-other-dims]
   // expected-error@+1 {{expected 4 rows from 2 replicas, found a result of type 'tensor<6x3xf32>' [E_SHAPE_MISMATCH]}}
   %r = replica.all_gather %v axis 0 : tensor<2x3xf32> -> tensor<6x3xf32>
   replica.return %r : tensor<6x3xf32>

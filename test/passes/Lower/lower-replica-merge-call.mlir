@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --splice-contexts --lower-replica --split-input-file | FileCheck %s
 
-// A body is spliced into the step; a reduce_to of per-replica values is the exchange, an update reads, computes and assigns,
+// A body is spliced into the step; a reduce_to of per-replica values is the exchange, an update reads, computes and assigns, [1.1-merge, 2.3-meet, 4-reduce-to, 4-update]
 // without applying the variable's aggregation a second time.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
@@ -69,7 +69,7 @@ replica.step @plain(%lr: tensor<4xf32> {replica.scalar = "lr"}) -> (tensor<4xf32
 
 // -----
 
-// A gather of components is an exchange; the list of local results is one gather, cut into pieces in the order of ranks.
+// A gather of components is an exchange; the list of local results is one gather, cut into pieces in the order of ranks. [1.2-local-results]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-LABEL: replica.step @components(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<3xf32>
@@ -96,7 +96,7 @@ replica.step @components(%x: tensor<3xf32> {replica.batch = "x"})
 
 // -----
 
-// A per-replica value that passes through comes back as each replica's own component.
+// A per-replica value that passes through comes back as each replica's own component. [2.3-returns]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-LABEL: replica.step @pass(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<3xf32>
@@ -111,7 +111,7 @@ replica.step @pass(%x: tensor<3xf32> {replica.batch = "x"}) -> (tensor<3xf32> {r
 
 // -----
 
-// An assignment inside of a merge_call applies once, whatever the aggregation; and the mark that says so is gone afterwards.
+// An assignment inside of a merge_call applies once, whatever the aggregation; and the mark that says so is gone afterwards. [5.2-cross]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @n : tensor<f32> {aggregation = #replica.aggregation<sum>}
 // CHECK-LABEL: replica.step @assign_once(

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --lower-replica --split-input-file | FileCheck %s
 
-// Replicas tell each other how many rows they have, then gather: the result's size is a value.
+// Replicas tell each other how many rows they have, then gather: the result's size is a value. [2.2-ragged]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 3 : i64}
 // CHECK-LABEL: replica.step @ragged
 replica.step @ragged(%x: tensor<?x3xf32> {replica.batch = "x"}) -> (tensor<?x3xf32> {replica.result = "y"}) {

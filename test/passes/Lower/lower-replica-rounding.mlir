@@ -2,7 +2,7 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=4 --splice-contexts --lower-replica | FileCheck %s --check-prefixes=CHECK,FOUR
 // RUN: lockstep-opt %s --set-replicas=replicas=1 --splice-contexts --lower-replica | FileCheck %s --check-prefix=ONE
 
-// A mean of f16 is a sum in f32, a division there, and one rounding; only a division by a power of two is a multiplication.
+// A mean of f16 is a sum in f32, a division there, and one rounding; only a division by a power of two is a multiplication. [2.1-narrow]
 // CHECK-LABEL: replica.step @mean_of_f16
 // CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<8xf16>) -> <tensor<8xf32>>
 // THREE: %[[C:.*]] = arith.constant 3.000000e+00 : f32

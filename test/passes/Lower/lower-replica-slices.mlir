@@ -3,7 +3,7 @@
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @t : tensor<8x2xf32> {aggregation = #replica.aggregation<mean>}
 
-// The rows of all replicas, one after the other; how many there are is exchanged once for values and indices.
+// The rows of all replicas, one after the other; how many there are is exchanged once for values and indices. [2.1-slices]
 // CHECK-LABEL: replica.step @ragged(
 replica.step @ragged(%v: tensor<?x2xf32> {replica.batch = "v"}, %i: tensor<?xi64> {replica.batch = "i"}) {
   // CHECK-COUNT-3: collective.start all_gather
@@ -12,7 +12,7 @@ replica.step @ragged(%v: tensor<?x2xf32> {replica.batch = "v"}, %i: tensor<?xi64
   replica.return
 }
 
-// Sizes that are known are not exchanged. Aggregated, then scattered row by row; an index outside changes nothing.
+// Sizes that are known are not exchanged. Aggregated, then scattered row by row; an index outside changes nothing. [5.2-scatter-add]
 // CHECK-LABEL: replica.step @scatter(
 replica.step @scatter(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {replica.batch = "i"}) {
   // CHECK-COUNT-2: collective.start all_gather
@@ -29,7 +29,7 @@ replica.step @scatter(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi6
   replica.return
 }
 
-// Rows of the whole table; those of ids outside are zeros.
+// Rows of the whole table; those of ids outside are zeros. [8-lookup]
 // CHECK-LABEL: replica.step @lookup(
 // CHECK-SAME: %[[IDS:.*]]: tensor<?xi32>
 replica.step @lookup(%ids: tensor<?xi32> {replica.batch = "ids"}) -> tensor<?x2xf32> {

@@ -13,22 +13,22 @@ replica.step @assign(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<4xf32> 
   // Aggregation 'none': the value as it is.
   // CHECK-NEXT: replica.assign @plain, %[[S]]
   replica.assign @plain, %s : tensor<4xf32>
-  // Aggregation 'sum': the sum over replicas.
+  // Aggregation 'sum': the sum over replicas. [5.2-sum]
   // CHECK: %[[SUM:.*]] = collective.wait
   // CHECK-NEXT: replica.assign_add @summed, %[[SUM]]
   replica.assign_add @summed, %x : tensor<4xf32>
-  // Aggregation 'mean': the sum, divided.
+  // Aggregation 'mean': the sum, divided. [5.2-mean]
   // CHECK: collective.start all_reduce sum
   // CHECK: %[[MEAN:.*]] = linalg.generic
   // CHECK: arith.mulf
   // CHECK: replica.assign_sub @meant, %[[MEAN]]
   replica.assign_sub @meant, %x : tensor<4xf32>
-  // Aggregation 'only_first_replica': the value of replica 0.
+  // Aggregation 'only_first_replica': the value of replica 0. [5.2-first]
   // CHECK: %[[B:.*]] = collective.start broadcast none @all(%[[X]] : tensor<4xf32>)
   // CHECK: %[[OF_FIRST:.*]] = collective.wait %[[B]]
   // CHECK-NEXT: replica.assign @first, %[[OF_FIRST]]
   replica.assign @first, %x : tensor<4xf32>
-  // On read: each replica keeps its own; it is reduced when it is read across replicas.
+  // On read: each replica keeps its own; it is reduced when it is read across replicas. [5.3-own]
   // CHECK-NOT: collective.
   // CHECK: replica.assign_add @counter, %[[X]]
   replica.assign_add @counter, %x : tensor<4xf32>
@@ -69,7 +69,7 @@ replica.step @literal_mean() {
 
 // -----
 
-// Read across replicas, an on_read variable is the combination of its copies; in replica context it is the replica's own.
+// Read across replicas, an on_read variable is the combination of its copies; in replica context it is the replica's own. [4-read-var, 5.3-read-sum, 5.3-read-mean, 5.3-read-first]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @sum : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
 replica.variable @mean : tensor<4xf32> {aggregation = #replica.aggregation<mean>, synchronization = #replica.synchronization<on_read>}
@@ -97,7 +97,7 @@ replica.step @read_across() -> (tensor<4xf32> {replica.result = "a"}, tensor<4xf
   replica.return %own, %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// Replicas may ask for the same in replica context. Where copies are equal, their own is that.
+// Replicas may ask for the same in replica context. Where copies are equal, their own is that. [5.3-read-context]
 replica.variable @equal : tensor<4xf32>
 // CHECK-LABEL: replica.step @read_together(
 replica.step @read_together() -> (tensor<4xf32> {replica.result = "a"}, tensor<4xf32> {replica.result = "b"}) {
@@ -114,7 +114,7 @@ replica.step @read_together() -> (tensor<4xf32> {replica.result = "a"}, tensor<4
 // -----
 
 // Assigned across replicas, each copy of a sum gets an equal part, an integer truncated; other copies get the value. In control
-// flow as well.
+// flow as well. [5.3-assign-sum, 5.3-assign-other]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @sum : tensor<4xi32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
 replica.variable @half : tensor<4xbf16> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}

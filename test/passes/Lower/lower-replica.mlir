@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --lower-replica --split-input-file | FileCheck %s
 
-// A sum is a collective over all ranks, waited for where it is started.
+// A sum is a collective over all ranks, waited for where it is started. [2.1-mirrored]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 // CHECK: collective.group @all
 // CHECK-LABEL: replica.step @sum(
@@ -30,7 +30,7 @@ replica.step @mean_of_four(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4
 
 // -----
 
-// Other counts divide.
+// Other counts divide. [2.1-mirrored]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 // CHECK-LABEL: replica.step @mean_of_three(
 replica.step @mean_of_three(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "m"}) {
@@ -43,7 +43,7 @@ replica.step @mean_of_three(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<
 
 // -----
 
-// The mean of integers sums integers and divides in f64.
+// The mean of integers sums integers and divides in f64. [2.1-mean-int]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 // CHECK-LABEL: replica.step @mean_of_integers(
 replica.step @mean_of_integers(%n: tensor<i32> {replica.batch = "n"}) -> (tensor<f64> {replica.metric = "m"}) {
@@ -56,7 +56,7 @@ replica.step @mean_of_integers(%n: tensor<i32> {replica.batch = "n"}) -> (tensor
 
 // -----
 
-// Of one replica nothing is left: no group, no collective, no arithmetic; its id is 0.
+// Of one replica nothing is left: no group, no collective, no arithmetic; its id is 0. [2.1-one-replica, 2-replica-id]
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 // CHECK-NOT: collective.
 // CHECK-LABEL: replica.step @one_replica(
@@ -86,7 +86,7 @@ replica.step @one_mean_of_integers(%n: tensor<i32> {replica.batch = "n"}) -> (te
 
 // -----
 
-// The count is a constant; the id of one of several replicas is left to the executor.
+// The count is a constant; the id of one of several replicas is left to the executor. [2-num-replicas, 2-replica-id]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 // CHECK-LABEL: replica.step @count
 replica.step @count() -> (tensor<i32> {replica.metric = "n"}, tensor<i32> {replica.result = "id"}) {
@@ -100,7 +100,7 @@ replica.step @count() -> (tensor<i32> {replica.metric = "n"}, tensor<i32> {repli
 
 // -----
 
-// Every operand of one call is a collective of its own, which carries the bound; buckets are formed later, where it is known
+// Every operand of one call is a collective of its own, which carries the bound; buckets are formed later, where it is known [2.1-nest]
 // what is ready when.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-LABEL: replica.step @nest(

@@ -9,7 +9,7 @@ replica.variable @table : tensor<100x2xf32>
 replica.variable @sum : tensor<100x2xf32> {aggregation = #replica.aggregation<sum>}
 replica.variable @w : tensor<2xf32>
 
-// The rows of all replicas are scaled and subtracted; what was as large as the table is gone.
+// The rows of all replicas are scaled and subtracted; what was as large as the table is gone. [8-sparse-gradient]
 // CHECK-LABEL: replica.step @descend
 // CHECK-SAME: %[[IDS:[^:]*]]: tensor<6xi32> {replica.batch = "ids"}, %[[ROWS:[^:]*]]: tensor<6x2xf32>
 // CHECK-SAME: %[[LR:[^:]*]]: tensor<f32>
@@ -141,7 +141,7 @@ replica.step @not_its_own(%ids: tensor<6xi32> {replica.scalar = "ids"}, %rows: t
 }
 
 //--- remarks.mlir
-// What is changed by rows, and who asked for a whole tensor.
+// What is changed by rows, and who asked for a whole tensor. [8-sparse-gradient]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4 : i64}
 replica.variable @table : tensor<100x2xf32>
 replica.variable @norm : tensor<100x2xf32>

@@ -2,7 +2,7 @@
 // RUN: lockstep-compile %s -O2 --stop-after=memory | FileCheck %s
 
 // Workers that take steps on their own change variables at any time: who reads one and writes it does so without a wait in between, and who
-// changes nothing stores nothing.
+// changes nothing stores nothing. [8-asynchronous]
 replica.strategy @ps {kind = #replica.kind<parameter_server>, replicas = 1 : i64, servers = 1 : i64}
 replica.variable @n : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>}
 

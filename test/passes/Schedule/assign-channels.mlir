@@ -3,7 +3,7 @@
 collective.group @all
 
 // Channels number the collectives of a step in program order, those of loops and branches among them; a barrier has one, a wait has that
-// of its start.
+// of its start. [10-two-callers]
 // CHECK-LABEL: func.func @first(
 // CHECK: collective.start all_reduce sum @all channel 0(
 // CHECK: collective.barrier @all channel 1

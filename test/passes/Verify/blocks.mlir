@@ -3,7 +3,7 @@
 // Unstructured control flow: what stands between a branch and the first block that all replicas come through again is decided
 // by its condition.
 
-// Early return on a loss that is not finite: the others wait.
+// Early return on a loss that is not finite: the others wait. [10-varying-condition]
 // expected-note@+1 {{batch argument 'ok' is different on each replica}}
 replica.step @early_return(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}

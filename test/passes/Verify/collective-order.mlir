@@ -10,7 +10,7 @@ replica.step @straight(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The hang that everyone knows: only replica 0 arrives. The way leads from the condition back to the id.
+// The hang that everyone knows: only replica 0 arrives. The way leads from the condition back to the id. [10-varying-condition]
 replica.step @only_replica_0(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'replica.id' is different on each replica}}
   %id = replica.id : tensor<i32>
@@ -29,7 +29,7 @@ replica.step @only_replica_0(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The same under a condition that the host gives to all replicas.
+// The same under a condition that the host gives to all replicas. [2.3-control-flow]
 replica.step @host_decides(%x: tensor<4xf32> {replica.batch = "x"}, %on: tensor<i1> {replica.scalar = "on"}) {
   %c = tensor.extract %on[] : tensor<i1>
   scf.if %c {
@@ -106,7 +106,7 @@ replica.step @captured(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i1> {
 
 // -----
 
-// As many rounds as the replica has rows: an uneven last batch.
+// As many rounds as the replica has rows: an uneven last batch. [10-loops]
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @own_trip_count(%x: tensor<?xf32> {replica.batch = "x"}, %y: tensor<f32> {replica.batch = "y"}) {
   %c0 = arith.constant 0 : index
@@ -123,7 +123,7 @@ replica.step @own_trip_count(%x: tensor<?xf32> {replica.batch = "x"}, %y: tensor
 
 // -----
 
-// A static size says nothing of the contents: the trip count is the same everywhere.
+// A static size says nothing of the contents: the trip count is the same everywhere. [10-loops]
 replica.step @static_trip_count(%x: tensor<8xf32> {replica.batch = "x"}, %y: tensor<f32> {replica.batch = "y"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -243,7 +243,7 @@ replica.step @same_sequence(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<
 
 // -----
 
-// One side sums where the other takes the mean.
+// One side sums where the other takes the mean. [10-reduction]
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @other_reduction(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
@@ -262,7 +262,7 @@ replica.step @other_reduction(%x: tensor<4xf32> {replica.batch = "x"}, %c: tenso
 
 // -----
 
-// The same collectives in another order: equal shapes would mix up the values silently.
+// The same collectives in another order: equal shapes would mix up the values silently. [10-order]
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @other_order(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
@@ -283,7 +283,7 @@ replica.step @other_order(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1
 
 // -----
 
-// One side has one more: the error stands at the first that has no partner.
+// One side has one more: the error stands at the first that has no partner. [2.3-count, 10-nest]
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @one_more(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
@@ -475,7 +475,7 @@ replica.step @on_read(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {r
 
 // -----
 
-// Calls are inlined before, so that the whole sequence is known.
+// Calls are inlined before, so that the whole sequence is known. [10-calls]
 func.func private @f()
 replica.step @call() {
   // expected-error@+1 {{'func.call' is not inlined, so the order of collectives cannot be proven}}
@@ -497,7 +497,7 @@ replica.step @one_replica(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1
 
 // -----
 
-// A branch that the front end took for each replica: their programs differ [E_COLLECTIVE_DIVERGENCE].
+// A branch that the front end took for each replica: their programs differ [E_COLLECTIVE_DIVERGENCE]. [2.3-different, 10-varying-condition]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @static() {
   replica.run {

@@ -2,7 +2,7 @@
 
 // The error tells who issues what, up to the first difference, and then how the condition came to differ.
 
-// Two replicas by name, as it follows from their numbers which way they go.
+// Two replicas by name, as it follows from their numbers which way they go. [10-varying-condition]
 // CHECK: model.py:22:3: error: 'replica.all_reduce' is issued by some replicas, while others issue a different 'replica.all_reduce' in its place [E_COLLECTIVE_DIVERGENCE]
 // CHECK: model.py:22:3: note: some replicas issue 'replica.all_reduce' sum of 'tensor<4xf32>'
 // CHECK: model.py:25:3: note: other replicas issue 'replica.all_reduce' mean of 'tensor<4xf32>'

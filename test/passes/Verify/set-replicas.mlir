@@ -35,12 +35,12 @@ replica.strategy @dp {kind = #replica.kind<mirrored>}
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 
 //--- one-device.mlir
-// A strategy that has one replica by its nature is not told so.
+// A strategy that has one replica by its nature is not told so. [1.3-one-replica-kinds]
 // CHECK: replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1 : i64}
 replica.strategy @one {kind = #replica.kind<one_device>}
 
 //--- none.mlir
-// A module without a strategy gets one that fits the count; its step is not touched.
+// A module without a strategy gets one that fits the count; its step is not touched. [1.3-none-given]
 // MANY: replica.strategy @strategy {kind = #replica.kind<mirrored>, replicas = 2 : i64}
 // MANY: replica.step @step
 // MANY-NEXT: replica.num_in_sync
@@ -80,7 +80,7 @@ module {
 replica.strategy @dp {kind = #replica.kind<mirrored>}
 
 //--- servers.mlir
-// What a strategy with servers leaves open comes from the options.
+// What a strategy with servers leaves open comes from the options. [1.3-parameter-server]
 // CHECK: replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, partitioner = #replica.partitioner<fixed 3>, replicas = 2 : i64, servers = 3 : i64}
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>}
 

@@ -2,7 +2,7 @@
 
 // Places where a value must be equal on all replicas: variables without aggregation, metrics, plain arguments of merge_calls.
 
-// A gradient of the replica's own batch goes straight into a mirrored variable: the copies would differ from then on.
+// A gradient of the replica's own batch goes straight into a mirrored variable: the copies would differ from then on. [5.2-uniform, 10-mirrored]
 // expected-note@+1 {{the variable is declared here, without an aggregation}}
 replica.variable @w : tensor<4xf32>
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -91,7 +91,7 @@ replica.step @metric_of_variable(%x: tensor<f32> {replica.batch = "x"}) -> (tens
 
 // -----
 
-// Each replica has its own value of a variable that is synchronized on read.
+// Each replica has its own value of a variable that is synchronized on read. [5.3-own]
 replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @metric_on_read() -> (tensor<f32> {replica.metric = "seen"}) {
   // expected-error@+2 {{metric 'seen' may differ between replicas}}
@@ -102,7 +102,7 @@ replica.step @metric_on_read() -> (tensor<f32> {replica.metric = "seen"}) {
 
 // -----
 
-// In cross-replica context the same read combines all of them.
+// In cross-replica context the same read combines all of them. [4-read-var]
 replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @metric_combined() -> (tensor<f32> {replica.metric = "seen"}) {
   %r = replica.merge_call -> tensor<f32> {
@@ -114,7 +114,7 @@ replica.step @metric_combined() -> (tensor<f32> {replica.metric = "seen"}) {
 
 // -----
 
-// So does a read of all copies in replica context.
+// So does a read of all copies in replica context. [5.3-read-context]
 replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @metric_read_together() -> (tensor<f32> {replica.metric = "seen"}) {
   %v = replica.read @seen {aggregated} : tensor<f32>
@@ -138,7 +138,7 @@ replica.step @count() -> (tensor<i32> {replica.metric = "n"}) {
 
 // -----
 
-// A region that takes a plain value would see one replica's value only.
+// A region that takes a plain value would see one replica's value only. [2.3-arguments]
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @plain_argument(%x: tensor<f32> {replica.batch = "x"}) {
   // expected-error@+1 {{argument 0 of 'replica.merge_call' may differ between replicas, but its region takes one value of type 'tensor<f32>'; expected '!replica.per_replica<tensor<f32>>'}}
@@ -151,7 +151,7 @@ replica.step @plain_argument(%x: tensor<f32> {replica.batch = "x"}) {
 
 // -----
 
-// Its neighbour takes all replicas' values; beside it a plain argument that is uniform.
+// Its neighbour takes all replicas' values; beside it a plain argument that is uniform. [2.3-arguments]
 replica.variable @w : tensor<f32>
 replica.step @merge(%x: tensor<f32> {replica.batch = "x"}, %lr: tensor<f32> {replica.scalar = "lr"}) -> (tensor<f32> {replica.metric = "sum"}) {
   %r = replica.merge_call (%x, %lr : tensor<f32>, tensor<f32>) -> tensor<f32> {
@@ -185,7 +185,7 @@ replica.step @component(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {
 
 // -----
 
-// Two merge_calls in each other's place run one region: they must be the same, and take the same plain values.
+// Two merge_calls in each other's place run one region: they must be the same, and take the same plain values. [2.3-different, 10-merge-function]
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @other_plain_value(%c: tensor<i1> {replica.batch = "c"}) {
   %one = arith.constant dense<1.0> : tensor<f32>
@@ -234,7 +234,7 @@ replica.step @same_merge_call(%c: tensor<i1> {replica.batch = "c"}, %x: tensor<f
 
 // -----
 
-// Rows of the replica's own batch cannot be added up row by row when their number may differ.
+// Rows of the replica's own batch cannot be added up row by row when their number may differ. [2.1-shape, 10-shape]
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @ragged_reduction(%x: tensor<?xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{operand 0 of 'replica.all_reduce' has type 'tensor<?xf32>', and the size of its dimension 0 may differ between replicas [E_SHAPE_MISMATCH]}}
@@ -244,7 +244,7 @@ replica.step @ragged_reduction(%x: tensor<?xf32> {replica.batch = "x"}) {
 
 // -----
 
-// They can be gathered along that dimension, and the result is the same everywhere, its size too.
+// They can be gathered along that dimension, and the result is the same everywhere, its size too. [2.2-ragged]
 replica.step @ragged_gather(%x: tensor<?x3xf32> {replica.batch = "x"}) {
   %all = replica.all_gather %x axis 0 : tensor<?x3xf32> -> tensor<?x3xf32>
   %0 = replica.all_reduce sum %all : tensor<?x3xf32>
@@ -253,7 +253,7 @@ replica.step @ragged_gather(%x: tensor<?x3xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Along another one they cannot.
+// Along another one they cannot. [2.2-other-dims, 10-gather]
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @other_axis(%x: tensor<?x3xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{operand 0 of 'replica.all_gather' has type 'tensor<?x3xf32>', and the size of its dimension 0 may differ}}
@@ -280,7 +280,7 @@ replica.step @host_size(%n_of: tensor<index> {replica.scalar = "n"}, %x: tensor<
 
 // -----
 
-// A varying value would make copies differ [E_PER_REPLICA_IN_UPDATE]: in an update ...
+// A varying value would make copies differ [E_PER_REPLICA_IN_UPDATE]: in an update ... [4-update-per-replica, 10-mirrored]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32>
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -295,7 +295,7 @@ replica.program @update(%x: !replica.per_replica<tensor<4xf32>> {replica.batch =
 
 // -----
 
-// ... in an update of no variable ...
+// ... in an update of no variable ... [4-update-non-slot]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.program @update_non_slot(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
@@ -309,7 +309,7 @@ replica.program @update_non_slot(%x: !replica.per_replica<tensor<4xf32>> {replic
 
 // -----
 
-// ... and in an assignment across replicas.
+// ... and in an assignment across replicas. [5.2-cross-per-replica, 10-mirrored]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -321,7 +321,7 @@ replica.program @assign(%x: !replica.per_replica<tensor<4xf32>> {replica.batch =
 
 // -----
 
-// What a run gives is per replica, unless it is equal on all of them.
+// What a run gives is per replica, unless it is equal on all of them. [1.2-regroup-said-equal]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @plain(%k: tensor<f32> {replica.scalar = "k"}) -> (tensor<f32> {replica.result = "k"}) {
   %0 = replica.run (%k : tensor<f32>) -> tensor<f32> {
@@ -343,7 +343,7 @@ replica.program @varying() -> (tensor<i32> {replica.result = "i"}) {
 
 // -----
 
-// Half of the replicas assign: the others' copies stay what they were.
+// Half of the replicas assign: the others' copies stay what they were. [5.2-uniform]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4}
 // expected-note@+1 {{the variable is declared here, without an aggregation}}
 replica.variable @w : tensor<f32>
@@ -400,7 +400,7 @@ replica.step @merge_per_replica(%x: tensor<f32> {replica.batch = "x"}) {
 
 // -----
 
-// ... what they have reduced can.
+// ... what they have reduced can. [5.2-cross-per-replica]
 replica.variable @w : tensor<f32>
 replica.step @merge_reduced(%x: tensor<f32> {replica.batch = "x"}) {
   replica.merge_call (%x : tensor<f32>) {

@@ -44,7 +44,7 @@ using Integers = std::vector<int32_t>;
 } // namespace
 
 // 5.3: saves the sum; the N that restore divide by their own number.
-TEST(Aggregation, SumIsDivided) {
+TEST(Aggregation, SumIsDivided) { // [5.3-checkpoint]
   auto [saved, restored] = roundTrip<float>(ElementType::f32, Aggregation::sum,
                                             {{1, 10}, {2, 20}, {3, 30}}, 4);
   EXPECT_EQ(saved, (Floats{6, 60}));
@@ -101,7 +101,7 @@ TEST(Aggregation, AnySize) {
 }
 
 // Without an aggregation the values are nothing together, and belong to their
-// number of replicas.
+// number of replicas. [5.3-checkpoint]
 TEST(Aggregation, NoneKeepsEachValue) {
   auto [saved, restored] =
       roundTrip<float>(ElementType::f32, Aggregation::none, {{1}, {2}}, 2);
@@ -109,7 +109,7 @@ TEST(Aggregation, NoneKeepsEachValue) {
   EXPECT_EQ(restored, (std::vector<Floats>{{1}, {2}}));
 }
 
-// Initial values are not divided: every replica begins with them.
+// Initial values are not divided: every replica begins with them. [5.1-initial]
 TEST(Aggregation, InitialValuesAreForEach) {
   TemporaryFolder folder;
   Floats six = {6};

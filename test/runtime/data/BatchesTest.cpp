@@ -175,7 +175,7 @@ TEST(Batches, DistributesTheRemainder) {
 }
 
 // One example for four replicas: three of them get none, and take the step all
-// the same.
+// the same. [6.1-empty]
 TEST(Batches, ReplicasWithoutAnExample) {
   TemporaryFolder folder;
   ProgramInfo info = varyingProgram(/*rows=*/2);
@@ -347,7 +347,7 @@ TEST(Batches, ASuspensionIsNoDeadline) {
 }
 
 // Batches can be destroyed while the thread is filling, waiting, or has not
-// begun.
+// begun. [6.1-prefetch]
 TEST(Batches, ShutsDownAtAnyTime) {
   TemporaryFolder folder;
   std::string path = writeData(folder, 64);

@@ -60,7 +60,7 @@ Steps sizesOf(uint64_t rows, uint64_t batch, unsigned replicas,
 } // namespace
 
 // 6.1, AUTO without files or DATA: each batch is cut for itself into N pieces
-// of ceil(n / N).
+// of ceil(n / N). [6.1-pieces]
 TEST(Distribution, CutsEachBatchIntoPieces) {
   ShardPolicy policy = ShardPolicy::automatic;
   EXPECT_EQ(sizesOf(7, 7, 3, policy), (Steps{{3, 3, 1}}));
@@ -79,7 +79,7 @@ TEST(Distribution, CutsEachBatchIntoPieces) {
 }
 
 // 6.1, OFF, FILE: the shares of G follow each other over the ends of batches.
-TEST(Distribution, CutsContinuously) {
+TEST(Distribution, CutsContinuously) { // [6.1-continuous]
   for (ShardPolicy policy :
        {ShardPolicy::off, ShardPolicy::file, ShardPolicy::hint}) {
     EXPECT_EQ(sizesOf(7, 7, 3, policy), (Steps{{3, 2, 2}}));
@@ -107,7 +107,7 @@ TEST(Distribution, ShardsBetweenWorkers) {
   Distribution odd = distribute({.globalBatch = 4, .workers = 2, .rows = 9});
   EXPECT_EQ(rowsOf(odd, 0, 1), (std::vector<Steps>{{{0, 1}}, {{4, 5}}, {{8}}}));
   EXPECT_EQ(rowsOf(odd, 1, 1), (std::vector<Steps>{{{2, 3}}, {{6, 7}}, {{}}}));
-  // Pieces w, w + W, ... are those of worker w.
+  // Pieces w, w + W, ... are those of worker w. [6.1-pieces-workers]
   Distribution four = distribute(
       {.globalBatch = 4, .workers = 2, .replicasPerWorker = 2, .rows = 4});
   EXPECT_EQ(rowsOf(four, 0, 2), (std::vector<Steps>{{{0}, {2}}}));
@@ -126,7 +126,7 @@ TEST(Distribution, EveryWorkerReadsEverything) {
 }
 
 // Worker w reads the files w, w + W, ...; the one with fewer rows continues
-// with empty pieces.
+// with empty pieces. [6.1-files]
 TEST(Distribution, ShardsFiles) {
   Distribution two =
       distribute({.globalBatch = 2, .workers = 2, .fileRows = {3, 3}});
@@ -177,7 +177,7 @@ TEST(Distribution, BatchSizesForWorker) {
   EXPECT_EQ(batchSizesForWorker(8, 2, 2, 1), (Sizes{2, 2, 2, 2}));
 }
 
-TEST(Distribution, Errors) {
+TEST(Distribution, Errors) { // [6.1-unbatched, 6.1-divisible]
   EXPECT_EQ(errorOf({.rows = 4}), "expected a data set of batches, found one "
                                   "of single rows [E_UNBATCHED_DATASET]");
   EXPECT_EQ(

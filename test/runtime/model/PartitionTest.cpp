@@ -32,7 +32,7 @@ Sizes offsetsOf(const Shards &shards) {
 
 } // namespace
 
-// 8: fixed, min(num_shards, dim).
+// 8: fixed, min(num_shards, dim). [8-partitioners]
 TEST(Partition, FixedShards) {
   EXPECT_EQ(fixedShards(1, {7, 3}), (List{1, 1}));
   EXPECT_EQ(fixedShards(3, {7, 3}), (List{3, 1}));
@@ -60,7 +60,7 @@ TEST(Partition, MinSize) {
 }
 
 // 8: rows = max(1, floor(max_shard_bytes / row)), shards = ceil(dim / rows).
-TEST(Partition, MaxSize) {
+TEST(Partition, MaxSize) { // [8-partitioners]
   EXPECT_EQ(maxSize(4, {}, {6, 1}), (List{6, 1}));
   EXPECT_EQ(maxSize(4, 2, {6, 1}), (List{2, 1}));
   EXPECT_EQ(maxSize(9, {}, {6, 1}), (List{3, 1}));
@@ -71,7 +71,7 @@ TEST(Partition, MaxSize) {
   EXPECT_EQ(maxSize(64, 3, {13, 8}), (List{3, 1}));
 }
 
-TEST(Partition, Errors) {
+TEST(Partition, Errors) { // [8-partition-axis]
   EXPECT_EQ(Partitioner::fixedShards(0).status().message(),
             "expected a positive 'num_shards', found 0 [E_OPTION_VALUE]");
   EXPECT_EQ(Partitioner::minSize(0).status().message(),
@@ -92,14 +92,14 @@ TEST(Partition, Errors) {
 }
 
 // 8: variables and shards alike take the next server, by one counter.
-TEST(Partition, RoundRobin) {
+TEST(Partition, RoundRobin) { // [8-round-robin]
   RoundRobin servers(2);
   EXPECT_EQ((std::vector<unsigned>{servers.next(), servers.next(),
                                    servers.next(), servers.next()}),
             (std::vector<unsigned>{0, 1, 0, 1}));
 }
 
-// 13 ids on 5 shards: 0-2, 3-5, 6-8, 9-10, 11-12.
+// 13 ids on 5 shards: 0-2, 3-5, 6-8, 9-10, 11-12. [8-offsets]
 TEST(Shards, Divided) {
   EXPECT_EQ(offsetsOf(Shards::divided(13, 5)), (Sizes{0, 3, 6, 9, 11, 13}));
   EXPECT_EQ(offsetsOf(Shards::divided(2, 3)), (Sizes{0, 1, 2, 2}));
@@ -135,7 +135,7 @@ TEST(Shards, RoutesIds) {
   EXPECT_EQ((*routes)[2].positions, (Sizes{0}));
 }
 
-TEST(Shards, Errors) {
+TEST(Shards, Errors) { // [8-sharded-errors]
   Shards shards = Shards::divided(5, 3);
   EXPECT_EQ(
       shards.route(List{0, 1}, List{1, 2}).status().message(),
