@@ -57,7 +57,7 @@ LogicalResult MergeCallOp::verify() {
 }
 
 /// Verifies a region whose arguments are `leading` others, then the components
-/// of `operands`.
+/// of `operands`. [1.2-select]
 static LogicalResult verifyComponents(Operation *op, Block &body,
                                       OperandRange operands, unsigned leading) {
   if (body.getNumArguments() != operands.size() + leading)
@@ -245,7 +245,7 @@ LogicalResult RunStepsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 // Reductions and gathers
 //===----------------------------------------------------------------------===//
 
-/// Verifies that an optional destination is a variable.
+/// Verifies that an optional destination is a variable. [4-destinations]
 static LogicalResult verifyDestination(Operation *op,
                                        FlatSymbolRefAttr destination,
                                        SymbolTableCollection &symbolTable) {

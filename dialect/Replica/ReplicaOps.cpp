@@ -15,7 +15,7 @@ using namespace lockstep;
 using namespace lockstep::replica;
 using namespace mlir;
 
-/// Parses the name of a reduction, one of `allowed`.
+/// Parses the name of a reduction, one of `allowed`. [2.1-op]
 static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction,
                                   ArrayRef<Reduction> allowed) {
   SMLoc loc = parser.getCurrentLocation();
@@ -346,7 +346,7 @@ lockstep::replica::lookupVariable(Operation *op,
 }
 
 /// Verifies that `op` names a variable, and that the component of `valueType`
-/// is the variable's type.
+/// is the variable's type. [5.2-types]
 static LogicalResult verifyVariableUse(Operation *op, Type valueType,
                                        SymbolTableCollection &symbolTable) {
   VariableOp variable = lookupVariable(op, symbolTable);
@@ -380,7 +380,7 @@ bool ReadOp::combinesCopies(VariableOp variable) {
 ResultUniformity
 ReadOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
   // Cross-replica context reads the combination of all copies, replica context
-  // its own copy (reference, section 5.3).
+  // its own copy (reference, section 5.3). [5.3-read-context]
   VariableOp variable = lookupVariable(*this, symbolTable);
   return variable && variable.isOnRead() && !combinesCopies(variable)
              ? ResultUniformity::Varying
@@ -420,7 +420,7 @@ LogicalResult AllReduceOp::inferReturnTypes(
 bool AllReduceOp::isCompatibleReturnTypes(TypeRange inferred,
                                           TypeRange actual) {
   // Whether a mean of integers may keep its type depends on the strategy: a
-  // pass checks it.
+  // pass checks it. [2.1-mean-int]
   return inferred.size() == actual.size() &&
          llvm::all_of(llvm::zip_equal(inferred, actual), [](auto pair) {
            auto [usual, type] = pair;
@@ -454,7 +454,7 @@ LogicalResult AllGatherOp::verify() {
            << getNumOperands() << " operands, found " << getNumResults();
   for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults())) {
     // Whether the value must have the axis depends on the strategy: a pass
-    // checks it.
+    // checks it. [2.2-single]
     auto from = dyn_cast<RankedTensorType>(operand.getType());
     auto to = dyn_cast<RankedTensorType>(result.getType());
     if (!from || operand.getType() == result.getType())

@@ -57,7 +57,7 @@ LogicalResult inlineStep(replica::RunOp run, replica::StepOp step) {
   return success();
 }
 
-/// Zeros, the initial values of results that the loop carries.
+/// Zeros, the initial values of results that the loop carries. [7-initial]
 Value createZeros(OpBuilder &builder, Location loc, RankedTensorType type) {
   return arith::ConstantOp::create(builder, loc,
                                    cast<TypedAttr>(builder.getZeroAttr(type)));

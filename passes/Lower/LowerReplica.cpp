@@ -90,7 +90,7 @@ private:
         })
         .Case([&](replica::IdOp typed) {
           // With one replica the id is 0; otherwise it remains, and the
-          // executor supplies it.
+          // executor supplies it. [2-replica-id]
           if (replicas > 1)
             return success();
           auto type = RankedTensorType::get({}, builder.getI32Type());
@@ -166,7 +166,7 @@ private:
 
   LogicalResult lowerOp(replica::AllReduceOp op) {
     // One collective per value: buckets are formed later, when the schedule is
-    // known.
+    // known. [2.1-nest]
     SmallVector<Value> reduced;
     for (auto [operand, result] :
          llvm::zip_equal(op.getOperands(), op.getResults()))
@@ -199,7 +199,7 @@ private:
     llvm::MapVector<Value, Value> totals;
     if (replicas > 1 && !ragged.empty()) {
       // The total number of rows of each operand: replicas exchange their
-      // counts, and each of them adds them up.
+      // counts, and each of them adds them up. [2.2-ragged]
       SmallVector<Value> counts =
           llvm::map_to_vector(ragged, [&](Value value) -> Value {
             return tensor::DimOp::create(builder, op.getLoc(), value, axis);
@@ -306,7 +306,7 @@ private:
   };
 
   /// The slices of all replicas, one after the other. If `onlyFirst`, only
-  /// those of replica 0 are valid: `count` is their number.
+  /// those of replica 0 are valid: `count` is their number. [2.1-slices]
   Slices gatherSlices(Location loc, Slices own, bool onlyFirst) {
     if (replicas == 1)
       return own;
@@ -354,7 +354,7 @@ private:
   }
 
   /// In replica context the replicas' slices are aggregated first (reference,
-  /// section 5.2).
+  /// section 5.2). [5.2-scatter-add]
   LogicalResult lowerOp(replica::ScatterOp op) {
     Location loc = op.getLoc();
     replica::VariableOp variable = replica::lookupVariable(op, symbols);
@@ -454,7 +454,7 @@ private:
   /// In replica context the variable's aggregation combines the replicas'
   /// values first (reference, section 5.2). In cross-replica context one value
   /// is assigned to all copies; if an on_read variable is the sum of its
-  /// copies, each is assigned an equal part.
+  /// copies, each is assigned an equal part. [5.3-assign-sum, 5.3-assign-other]
   template <typename AssignOpTy> LogicalResult lowerOp(AssignOpTy op) {
     replica::VariableOp variable = replica::lookupVariable(op, symbols);
     bool ownCopy = static_cast<bool>(op->removeAttr(replica::kOwnCopy)),
@@ -471,7 +471,7 @@ private:
     return success();
   }
 
-  /// The replicas' values, combined by `aggregation`.
+  /// The replicas' values, combined by `aggregation`. [5.2-sum, 5.2-mean]
   Value aggregate(Location loc, replica::Aggregation aggregation, Value value) {
     Type element = getElementTypeOrSelf(value.getType());
     switch (aggregation) {
@@ -493,7 +493,7 @@ private:
   }
 
   /// `value` / replicas in its own type: integers are truncated, and 16 bits
-  /// are rounded once.
+  /// are rounded once. [5.3-assign-sum]
   Value takePart(Location loc, Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     Type element = type.getElementType();

@@ -130,7 +130,7 @@ Value lockstep::lookUpRows(OpBuilder &builder, Location loc, Value table,
              [&](OpBuilder &b, Location, ValueRange in) {
                Value id =
                    arith::IndexCastOp::create(b, loc, b.getIndexType(), in[0]);
-               // Compared as unsigned, a negative id is too large.
+               // Compared as unsigned, a negative id is too large. [8-lookup]
                Value inside = arith::CmpIOp::create(
                    b, loc, arith::CmpIPredicate::ult, id, rows);
                SmallVector<Value> place{id};

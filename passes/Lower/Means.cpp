@@ -16,7 +16,7 @@ Type lockstep::getSumType(Type element) {
 }
 
 /// Converts each element of `sum` to a float at least as wide as `element`,
-/// applies `divide`, and rounds the quotient to `element`.
+/// applies `divide`, and rounds the quotient to `element`. [2.1-narrow]
 static Value divide(OpBuilder &builder, Location loc, Value sum, Type element,
                     function_ref<Value(OpBuilder &, Value)> divide) {
   auto type = cast<RankedTensorType>(sum.getType());

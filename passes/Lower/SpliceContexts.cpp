@@ -161,7 +161,7 @@ private:
   // Regions
   //===--------------------------------------------------------------------===//
 
-  /// The body of a run is in replica context already.
+  /// The body of a run is in replica context already. [3-run]
   void spliceOp(replica::RunOp op, IRMapping &mapping) {
     Block &body = op.getBody().front();
     IRMapping inner;
@@ -220,7 +220,7 @@ private:
   }
 
   /// Loads the tensors of a batch. A tensor with dynamic sizes is loaded with
-  /// its largest size, together with its actual sizes.
+  /// its largest size, together with its actual sizes. [6.1-next]
   void spliceOp(replica::NextOp op, IRMapping &mapping) {
     Location loc = op.getLoc();
     auto argument = cast<BlockArgument>(op.getIterator());
@@ -277,7 +277,7 @@ private:
                                           reduction, value)
           .getResult(0);
     // A value that is equal on all ranks is its own mean (reference, section
-    // 4).
+    // 4). [3.1-none-plain-mean]
     return value.getType() == result
                ? value
                : divideBy(builder, loc, value, 1, getElementTypeOrSelf(result));
@@ -317,7 +317,7 @@ private:
         axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
     for (int64_t axis : axes)
       count *= known ? type.getDimSize(axis) : 1;
-    // The mean of no elements must be computed, as 0 / 0.
+    // The mean of no elements must be computed, as 0 / 0. [3.1-axis-empty]
     Value result = known && count > 0
                        ? divideBy(builder, loc, sum, count, element)
                        : divideBy(builder, loc, sum,
@@ -412,7 +412,7 @@ private:
   }
 
   /// The list of all components: gathered along a new leading axis, then cut
-  /// into pieces.
+  /// into pieces. [1.2-local-results]
   void spliceOp(replica::LocalResultsOp op, IRMapping &mapping) {
     Location loc = op.getLoc();
     Value value = mapping.lookup(op.getValue());

@@ -68,7 +68,7 @@ private:
   // Variables
   //===--------------------------------------------------------------------===//
 
-  /// Section 5.1.
+  /// Section 5.1. [5.1-auto, 5.1-none, 5.1-mean-int, 5.2-central]
   void applyTo(VariableOp variable) {
     Synchronization synchronization = variable.getSynchronization();
     if (strategy.checksDeclarations && synchronization == Synchronization::None)
@@ -91,7 +91,7 @@ private:
     return isa<FloatType>(getElementTypeOrSelf(variable.getType()));
   }
 
-  /// Sections 5.2 and 5.3.
+  /// Sections 5.2 and 5.3. [5.2-none, 5.2-mean-int, 5.3-add-sum]
   template <typename AssignOpTy> void checkAssignment(AssignOpTy op) {
     VariableOp variable = lookupVariable(op, symbols);
     Aggregation aggregation = variable.getAggregation();
@@ -170,7 +170,7 @@ private:
           << stringifyScatter(op.getKind()) << "' [E_SCATTER_AGG]";
   }
 
-  /// Constant ids must be in range (section 8).
+  /// Constant ids must be in range (section 8). [8-lookup]
   void checkOp(LookupOp op) {
     VariableOp variable = lookupVariable(op, symbols);
     int64_t rows = cast<RankedTensorType>(variable.getType()).getDimSize(0);
@@ -208,7 +208,7 @@ private:
   }
 
   /// Values that are added must be numbers of equal shapes (sections 2.1
-  /// and 3.1).
+  /// and 3.1). [2.1-dtypes, 2.1-shape, 10-shape]
   void checkNumbers(Operation *op, Type type, bool orBooleans = false) {
     auto tensor = getComponent(type);
     Type element = tensor.getElementType();
@@ -221,7 +221,7 @@ private:
   }
 
   /// The mean of integers has a float type. (With one replica, whose value is
-  /// returned unchanged, this is not checked.)
+  /// returned unchanged, this is not checked.) [2.1-mean-int]
   void checkType(Operation *op, Reduction reduction, Type value, Type result) {
     TensorType expected = getReducedType(reduction, getComponent(value));
     if (getComponent(result) != expected)
@@ -231,7 +231,7 @@ private:
 
   void checkOp(AllReduceOp op) {
     // The values of a single replica are returned unchanged, also for the mean
-    // of integers.
+    // of integers. [2.1-one-replica]
     if (replicas == 1)
       return;
     for (auto [operand, result] :
@@ -253,7 +253,7 @@ private:
   }
 
   /// The reduction of `value`, element by element, in cross-replica context
-  /// (sections 3.1 and 4).
+  /// (sections 3.1 and 4). [3.1-none-plain-sum, 4-reduce-to-mirrored]
   void checkReduction(Operation *op, Reduction reduction, Value value,
                       Type result) {
     bool perReplica = isa<PerReplicaType>(value.getType());
@@ -289,7 +289,7 @@ private:
                      op.getResult().getType());
   }
 
-  /// Section 2.2.
+  /// Section 2.2. [2.2-scalar, 2.2-axis-range, 2.2-rank]
   void checkGather(Operation *op, Type value, int64_t axis) {
     auto tensor = dyn_cast<RankedTensorType>(getComponent(value));
     if (!tensor)

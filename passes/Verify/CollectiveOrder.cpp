@@ -72,7 +72,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// True if the replicas that take part in collectives in `op` issue the same
-  /// sequence on every path through it.
+  /// sequence on every path through it. [2.3-control-flow]
   bool verifyDivergent(Operation *op, Divergence divergence) {
     bool loops = isa<scf::ForOp, scf::WhileOp>(op);
     if (uniformity.isBroken(loops ? UniformityRule::TripCountsAreIgnored
@@ -172,7 +172,7 @@ private:
     return true;
   }
 
-  /// Two members with different counts.
+  /// Two members with different counts. [10-loops]
   static RankPair findDifferent(ArrayRef<uint64_t> counts,
                                 const GroupComponent &component) {
     std::optional<unsigned> first;

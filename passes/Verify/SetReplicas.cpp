@@ -52,7 +52,7 @@ private:
   }
 
   /// The module's strategy. If it has none, creates one of the requested kind,
-  /// or of one that fits the count.
+  /// or of one that fits the count. [1.3-none-given]
   FailureOr<replica::StrategyOp> findStrategy() {
     ModuleOp module = getOperation();
     auto strategies = module.getOps<replica::StrategyOp>();

@@ -72,7 +72,7 @@ private:
   }
 
   /// Mirrored variables stay mirrored: values that no aggregation combines must
-  /// be equal already (reference, section 5.2).
+  /// be equal already (reference, section 5.2). [5.2-uniform, 10-mirrored]
   void verifyAssignment(Operation *op) {
     replica::VariableOp variable =
         replica::lookupVariable(op, uniformity.getSymbols());
@@ -112,7 +112,7 @@ private:
 
   /// In cross-replica context all copies are assigned one value (reference,
   /// section 4); only copies of an on_read variable may be assigned different
-  /// values.
+  /// values. [5.2-cross-per-replica]
   void verifyUpdate(Operation *op) {
     if (uniformity.isBroken(UniformityRule::UpdatesMayDiffer))
       return;
@@ -160,7 +160,7 @@ private:
 
   /// A plain argument is one value for all replicas. (The check of the order of
   /// collectives ensures that two different merge_calls that match have equal
-  /// plain arguments.)
+  /// plain arguments.) [2.3-arguments]
   void verifyMergeCall(replica::MergeCallOp op) {
     for (auto [index, operand, argument] :
          llvm::enumerate(op.getOperands(), op.getBody().getArguments())) {
