@@ -157,11 +157,11 @@ private:
                   minimum(constant(depth), subtract(constant(length), first)));
       });
     dims[k] = Value();
-    forEachVector(
-        numColumns, numRows,
-        [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {
-          emitEpilogue(loadVector(sums, {r, c}, lanes), point, active);
-        });
+    forEachVector(numColumns, numRows,
+                  [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {
+                    emitEpilogue(loadVector(sums, {r, c}, lanes), point,
+                                 active);
+                  });
   }
 
   /// Calls `body` for the vectors of the chunk; the last of a row may extend
@@ -240,9 +240,8 @@ private:
 
   void initializeSums(Value numColumns, Value numRows) {
     forEachPaddingVector(numColumns, [&](Value c) {
-      forLoop(constant(0), numRows, 1, [&](Value r) {
-        storeVector(getZeros(), sums, {r, c}, lanes);
-      });
+      forLoop(constant(0), numRows, 1,
+              [&](Value r) { storeVector(getZeros(), sums, {r, c}, lanes); });
     });
     forEachVector(numColumns, numRows,
                   [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {

@@ -14,9 +14,8 @@ namespace lockstep {
 /// are applied to the result while it is in registers.
 struct ProductGroup {
   Product product;
-  mlir::linalg::GenericOp
-      fill;            ///< Null if the product accumulates to memory.
-  mlir::Value initial; ///< The scalar that the fill stores.
+  mlir::linalg::GenericOp fill; ///< Null if the product accumulates to memory.
+  mlir::Value initial;          ///< The scalar that the fill stores.
   llvm::SmallVector<mlir::linalg::GenericOp> epilogue;
   /// The buffers that the group computes, each with the product's dimensions in
   /// the order of the buffer's indices.

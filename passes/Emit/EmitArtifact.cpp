@@ -8,9 +8,9 @@
 #include "dialect/Interfaces/PlainValues.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Analysis/UserLocation.h"
+#include "passes/Emit/ArgumentTables.h"
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitProgram.h"
-#include "passes/Emit/ArgumentTables.h"
 
 #include "runtime/artifact/ArtifactWriter.h"
 #include "runtime/verification/Verification.h"

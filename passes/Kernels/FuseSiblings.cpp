@@ -17,9 +17,8 @@ using namespace mlir;
 
 /// Merges `second` into `first`: both are element-wise on the same shape and
 /// share an input.
-static linalg::GenericOp fusePair(IRRewriter &rewriter,
-                                      linalg::GenericOp first,
-                                      linalg::GenericOp second) {
+static linalg::GenericOp fusePair(IRRewriter &rewriter, linalg::GenericOp first,
+                                  linalg::GenericOp second) {
   SmallVector<Value> inputs(first.getDpsInputs()), inits(first.getDpsInits());
   llvm::append_range(inputs, second.getDpsInputs());
   llvm::append_range(inits, second.getDpsInits());

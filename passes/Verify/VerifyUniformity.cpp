@@ -12,8 +12,8 @@
 #include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
 #include "passes/Verify/CollectiveOrder.h"
-#include "passes/Verify/Shapes.h"
 #include "passes/Verify/ReasonNotes.h"
+#include "passes/Verify/Shapes.h"
 #include "passes/Verify/Verdict.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -207,8 +207,8 @@ private:
                  << " may differ between replicas, expected a value that is "
                     "equal on all of them; all_reduce it first";
       attachVerdict(diagnostic, uniformity.isUniform(operand.get())
-                                  ? judge.judgeReached(op, divergence)
-                                  : judge.judgeValue(operand.get(), op));
+                                    ? judge.judgeReached(op, divergence)
+                                    : judge.judgeValue(operand.get(), op));
       if (uniformity.isUniform(operand.get()))
         attachDivergenceNotes(diagnostic, uniformity, divergence);
       else

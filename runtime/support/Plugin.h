@@ -87,7 +87,7 @@ private:
       return function.status();
     std::unique_ptr<Part> part;
     Status status;
-    reinterpret_cast<Open> (*function)(options, part, status);
+    reinterpret_cast<Open>(*function)(options, part, status);
     if (!status.ok())
       return status.withContext(std::string(kind.kind) + " '" +
                                 std::string(text) + "'");
