@@ -49,6 +49,7 @@ TOOLS = [
 OPTIONS_OF_OTHERS = {
     "--all-files",
     "--component",
+    "--param",
     "--preset",
     "--svg",
     "--test-dir",
