@@ -3,6 +3,9 @@
 #include "Coordinators.h"
 #include "FakeClock.h"
 
+#include "runtime/transport/exchange/ExchangeFactory.h"
+#include "runtime/transport/local/LocalNetwork.h"
+
 #include <atomic>
 #include <barrier>
 #include <thread>
@@ -212,6 +215,32 @@ TEST(Coordinator, doneDoesNotWait) {
   EXPECT_TRUE(slow->wait().ok());
   EXPECT_EQ(coordinator->done().status().message(), "no");
   EXPECT_TRUE(*coordinator->done());
+}
+
+/// Has the last server of a worker in another process.
+class TransportToAnotherProcess final : public ExchangeFactory {
+public:
+  std::string_view name() const override { return "another"; }
+  Expected<std::vector<std::shared_ptr<Network>>>
+  connect(std::vector<RankRange> executors) override {
+    std::vector<std::shared_ptr<Network>> endpoints =
+        *LocalNetwork::create(std::move(executors));
+    endpoints.back() = nullptr;
+    return endpoints;
+  }
+};
+
+// Workers share the variables of the servers as memory.
+TEST(Coordinator, refusesServersInOtherProcesses) {
+  TestProgram p(1);
+  build(p);
+  CoordinatorOptions options;
+  options.workers = 2;
+  options.session.transport = std::make_shared<TransportToAnotherProcess>();
+  EXPECT_EQ(
+      Coordinator::create(p.artifact(), std::move(options)).status().message(),
+      "expected a transport that has all executors of a worker in this "
+      "process, found one that has others");
 }
 
 } // namespace

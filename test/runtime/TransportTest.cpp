@@ -215,6 +215,21 @@ struct OneReplicaEach {
   std::vector<std::unique_ptr<Cluster>> clusters;
 };
 
+TEST(ClusterOfSeveralProcesses, hasAnExecutorInEachProcess) {
+  TestProgram p(2);
+  build(p);
+  ProcessTransport::Endpoints endpoints =
+      *LocalNetwork::create({{0, 1}, {1, 1}});
+  auto transport = std::make_shared<ProcessTransport>(
+      endpoints, std::vector<bool>{false, false});
+  EXPECT_EQ(Cluster::create(p.artifact(), {.session = {.transport = transport},
+                                           .executors = 2})
+                .status()
+                .message(),
+            "expected transport 'processes' to connect 2 executors, at least "
+            "one of them in this process, found 2 with 0 here");
+}
+
 TEST(ClusterOfSeveralProcesses, isNotWaitedForIfItCannotBegin) {
   TestProgram p(2);
   build(p);
