@@ -2,7 +2,7 @@
 //
 // Producer-consumer fusion is upstream's (`linalg` element-wise fusion); this
 // file decides which operations are fused. The transformations after it are in
-// FoldTransposes.cpp and FuseSideBySide.cpp.
+// FoldTransposes.cpp and FuseSiblings.cpp.
 //
 //===----------------------------------------------------------------------===//
 

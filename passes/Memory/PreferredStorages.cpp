@@ -10,8 +10,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-bool WantedStorages::mayTake(device::InvokeOp invoke, OpResult result,
-                             const Wanted &target) const {
+bool PreferredStorages::mayTake(device::InvokeOp invoke, OpResult result,
+                                const Wanted &target) const {
   const Storage &storage = plan.storages[target.storage];
   bool isOnce = replicas == 1 || plan.once.contains(invoke);
   if ((storage.space == device::Space::Variable ||
@@ -30,8 +30,8 @@ bool WantedStorages::mayTake(device::InvokeOp invoke, OpResult result,
   return true;
 }
 
-bool WantedStorages::mayOverwrite(device::InvokeOp invoke, OpResult result,
-                                  Value resident) const {
+bool PreferredStorages::mayOverwrite(device::InvokeOp invoke, OpResult result,
+                                     Value resident) const {
   if (lifetimes.getLastUse(resident) < lifetimes.getFirst(invoke))
     return true;
   if (lifetimes.getLastUse(resident) > lifetimes.getFirst(invoke))
@@ -58,7 +58,7 @@ static bool areExclusive(Operation *a, Operation *b) {
 }
 
 /// Whether `value` may be read after `op`.
-bool WantedStorages::isReadLater(Value value, Operation *op) const {
+bool PreferredStorages::isReadLater(Value value, Operation *op) const {
   if (lifetimes.getLastUse(value) <= lifetimes.getFirst(op))
     return false;
   // The next iteration of a loop may read a value that is defined outside of
@@ -72,17 +72,17 @@ bool WantedStorages::isReadLater(Value value, Operation *op) const {
   });
 }
 
-bool WantedStorages::isStoredAtOnce(device::InvokeOp invoke,
-                                    const Wanted &target) const {
+bool PreferredStorages::isStoredAtOnce(device::InvokeOp invoke,
+                                       const Wanted &target) const {
   return isChangedByOthers(target.storage) &&
          llvm::none_of(target.residents, [&](Value resident) {
            return isReadLater(resident, invoke);
          });
 }
 
-std::optional<StorageId> WantedStorages::variableInPlace(Operation *op,
-                                                         OpResult result,
-                                                         Value init) const {
+std::optional<StorageId> PreferredStorages::variableInPlace(Operation *op,
+                                                            OpResult result,
+                                                            Value init) const {
   const Wanted *target = find(result);
   if (!target || !isChangedByOthers(target->storage) || replicas != 1 ||
       plan.storageOf.at(init) != target->storage)

@@ -26,13 +26,14 @@ struct Wanted {
 /// overwrite concurrent updates. The read and the write of a variable stay
 /// close together, without a wait in between, and a path that does not change
 /// a variable does not store it.
-class WantedStorages {
+class PreferredStorages {
 public:
   /// All arguments must outlive the object; `plan` may grow. `symbols` finds
   /// kernels.
-  WantedStorages(const Lifetimes &lifetimes, const StoragePlan &plan,
-                 int64_t replicas, const replica::StrategyProperties &strategy,
-                 mlir::SymbolTableCollection &symbols)
+  PreferredStorages(const Lifetimes &lifetimes, const StoragePlan &plan,
+                    int64_t replicas,
+                    const replica::StrategyProperties &strategy,
+                    mlir::SymbolTableCollection &symbols)
       : lifetimes(lifetimes), plan(plan), replicas(replicas),
         strategy(strategy), symbols(symbols) {}
 

@@ -123,7 +123,7 @@ private:
   llvm::StringMap<mlir::BlockArgument> variables;
   /// The new values of assigned variables, by their storages.
   llvm::DenseMap<StorageId, mlir::Value> nextValues;
-  WantedStorages wanted;
+  PreferredStorages wanted;
   /// Values that have been copied to the storage in which they are wanted, in
   /// addition to their own.
   llvm::DenseSet<std::pair<mlir::Value, StorageId>> stored;

@@ -284,7 +284,7 @@ Status verifyPair(const artifact::Start &start, const Membership &group,
                                  elementName(operand->type()->element()),
                                  elementName(result->type()->element())));
   // Members of different roles may have different numbers of rows;
-  // VerifyMeetings.cpp checks their sum.
+  // VerifyChannels.cpp checks their sum.
   if (kind.concatenates() && kind.hasRoot() && group.ofRole < group.members)
     return Status::success();
   Status shape =

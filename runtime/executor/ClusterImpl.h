@@ -20,14 +20,14 @@
 
 namespace lockstep::runtime {
 
-/// What `programs` of the cluster are in each executor.
+/// For each executor, its part of a program of the cluster.
 using ProgramParts = std::vector<std::optional<ProgramId>>;
 
 /// A replica where it is executed.
 struct ReplicaPart {
   Session *session;
   ProgramId program;
-  /// As the session counts.
+  /// The session's index of the replica.
   unsigned replica;
 };
 
@@ -56,8 +56,9 @@ public:
   /// A replica's part of a program; nothing if one of them does not exist or is
   /// in another process, or if the program is not for replicas.
   std::optional<ReplicaPart> partOf(ProgramId program, unsigned replica) const;
+  /// The error of a replica for which `partOf` returns nothing.
   Status whyNoPart(ProgramId program, unsigned replica) const;
-  /// Of the executors that are here.
+  /// The parts of a program in the executors of this process.
   ProgramParts partsHere(ProgramId program) const;
 
   std::shared_ptr<const Artifact> artifact;
@@ -67,19 +68,19 @@ public:
   std::vector<ExecutorInfo> executors;
   /// By executor; null for those in other processes.
   std::vector<std::unique_ptr<Session>> sessions;
-  /// Those that are here.
+  /// The sessions of this process.
   std::vector<Session *> present;
 
   std::vector<VariableInfo> variables;
   std::vector<WholeVariable> places;
   std::vector<ProgramInfo> programs;
   std::vector<ProgramParts> parts;
-  /// Batches that each replica has been given, of programs that load them.
+  /// Number of batches bound to each replica, for programs that load them.
   std::vector<std::vector<size_t>> batchCounts;
   uint64_t runs = 0;
   /// By executor, as `sessions`; empty with one executor, which sends nothing.
   std::vector<std::shared_ptr<Network>> endpointOf;
-  /// Null with one executor, which needs nobody to run it.
+  /// Null with one executor, which the cluster runs directly.
   std::unique_ptr<Crew> crew;
 };
 

@@ -47,7 +47,7 @@ public:
   /// Before the first run: waits until all executors have posted their facts,
   /// and compares them.
   Status meet();
-  /// As `meet`, if all executors are known to have posted.
+  /// Compares at once what executors run if all of them have posted it.
   Status meetNow();
   /// After a run that may have written variables.
   Status compareMirrored(const Program &program);
