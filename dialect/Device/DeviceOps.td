@@ -24,7 +24,8 @@ def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
     Tensor arguments come first, then `index` arguments, which are passed in registers: first the sizes of all dynamic dimensions, of the
     arguments and then of the results, in order, then others. `bounds` are upper bounds of the dynamic dimensions of results. `grid` is
     the number of tiles that may run at the same time, `scratch` the bytes of working memory of one tile, both set by the stage that
-    generates code. `in_place` has for each result the argument in whose memory it may be computed, or -1.
+    generates code. `in_place` has for each result the argument in whose memory it may be computed, or -1. `code` is the name of an equal
+    kernel whose code is used; absent: the kernel has code of its own.
 
     Code has the form `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`; buffers are the
     tensor arguments, then the results, then scratch.
@@ -39,7 +40,7 @@ def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
     DefaultValuedAttr<I64Attr, "1">:$grid, DefaultValuedAttr<I64Attr, "0">:$scratch,
-    OptionalAttr<DenseI64ArrayAttr>:$in_place, OptionalAttr<DenseI64ArrayAttr>:$bounds, DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes);
+    OptionalAttr<DenseI64ArrayAttr>:$in_place, OptionalAttr<StrAttr>:$code, OptionalAttr<DenseI64ArrayAttr>:$bounds, DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes);
   let regions = (region AnyRegion:$body);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type)>];
   let extraClassDeclaration = [{
@@ -128,15 +129,16 @@ def Device_EntryOp : Device_Op<"entry", [Symbol, HasParent<"::mlir::ModuleOp">]>
   let description = [{
     Replaces a `device.kernel` when its body is not needed any more. A launch runs `grid` tiles; `flops` and `bytes` are
     estimates for one launch. `takes` describes the arguments that every launch must have; without it, the code must accept any
-    arguments, and declare that in its constant `<symbol>.arguments`.
+    arguments, and declare that in its constant `<symbol>.arguments`. `code` is the symbol in the binaries where it is not the entry's
+    own: kernels that differ only in name and location share their code.
 
     ```mlir
     device.entry @step_0_matmul takes <reads [8192, 8192] writes [32768] in_place [-1] dynamic [] scratch 0 registers 0>
         grid 2 flops 262144 bytes 45056
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Device_Arguments>:$arguments, I64Attr:$grid, I64Attr:$flops, I64Attr:$bytes);
-  let assemblyFormat = "$sym_name (`takes` $arguments^)? `grid` $grid `flops` $flops `bytes` $bytes attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Device_Arguments>:$arguments, I64Attr:$grid, I64Attr:$flops, I64Attr:$bytes, OptionalAttr<StrAttr>:$code);
+  let assemblyFormat = "$sym_name (`code` $code^)? (`takes` $arguments^)? `grid` $grid `flops` $flops `bytes` $bytes attr-dict";
   let hasVerifier = 1;
 }
 

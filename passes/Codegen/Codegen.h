@@ -26,16 +26,10 @@ struct KernelOptions {
 void buildLowerKernelsPipeline(mlir::OpPassManager &pm,
                                const KernelOptions &options);
 
-/// A second name for a kernel's code.
-struct KernelAlias {
-  std::string name, kernel;
-};
-
 /// Compiles a module of the LLVM dialect to a relocatable object in memory.
 /// Errors go to the module's diagnostics.
 mlir::FailureOr<llvm::SmallVector<char, 0>>
 compileToObject(mlir::ModuleOp module, const CodegenTarget &target,
-                llvm::ArrayRef<KernelAlias> aliases,
                 const KernelOptions &options);
 
 /// Links objects to one shared object that needs no library. Calls are

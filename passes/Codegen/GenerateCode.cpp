@@ -60,9 +60,8 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
     // do not depend on the number of threads.
     if (failed(
             failableParallelForEach(&getContext(), chunks, [&](Chunk &chunk) {
-              FailureOr<SmallVector<char, 0>> object =
-                  compileToObject(*chunk.module, *chunk.target, chunk.aliases,
-                                  getOptions(*chunk.target));
+              FailureOr<SmallVector<char, 0>> object = compileToObject(
+                  *chunk.module, *chunk.target, getOptions(*chunk.target));
               if (succeeded(object))
                 chunk.object = std::move(*object);
               return object;
@@ -79,7 +78,6 @@ private:
   struct Chunk {
     const CodegenTarget *target;
     OwningOpRef<ModuleOp> module;
-    SmallVector<KernelAlias> aliases;
     SmallVector<char, 0> object;
   };
   static constexpr size_t kChunkKernels = 24;
@@ -160,7 +158,6 @@ private:
 
     size_t firstChunk = chunks.size(), count = 0;
     SmallVector<Operation *> globals;
-    llvm::StringMap<size_t> chunkOf;
     for (Operation &op : llvm::make_early_inc_range(*lowered.getBody())) {
       auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
       if (!function || function.isExternal()) {
@@ -169,8 +166,7 @@ private:
       }
       if (count++ % kChunkKernels == 0)
         chunks.push_back(
-            {&target, ModuleOp::create(builder.getUnknownLoc()), {}, {}});
-      chunkOf[function.getSymName()] = chunks.size() - 1;
+            {&target, ModuleOp::create(builder.getUnknownLoc()), {}});
       function->moveBefore(chunks.back().module->getBody(),
                            chunks.back().module->getBody()->end());
     }
@@ -183,12 +179,6 @@ private:
                 chunk.module->getOperation()))
           globalBuilder.clone(*global);
     }
-    for (auto kernel : module.getOps<device::KernelOp>())
-      if (equals.contains(kernel.getSymName())) {
-        StringRef representative = getRepresentative(kernel);
-        chunks[chunkOf.lookup(representative)].aliases.push_back(
-            {kernel.getSymName().str(), representative.str()});
-      }
     return success();
   }
 
@@ -197,19 +187,15 @@ private:
   void addArgumentConstants(MutableArrayRef<Chunk> chunks) {
     SymbolTable kernels(getOperation());
     for (Chunk &chunk : chunks) {
-      SmallVector<StringRef> names;
-      for (auto function : chunk.module->getOps<LLVM::LLVMFuncOp>())
-        if (!function.isExternal())
-          names.push_back(function.getSymName());
-      for (const KernelAlias &alias : chunk.aliases)
-        names.push_back(alias.name);
       OpBuilder builder = OpBuilder::atBlockEnd(chunk.module->getBody());
-      for (StringRef name : names)
-        if (auto kernel = kernels.lookup<device::KernelOp>(name))
+      for (auto function :
+           llvm::make_early_inc_range(chunk.module->getOps<LLVM::LLVMFuncOp>()))
+        if (auto kernel =
+                kernels.lookup<device::KernelOp>(function.getSymName()))
           LLVM::GlobalOp::create(
               builder, kernel.getLoc(), builder.getI64Type(),
               /*isConstant=*/true, LLVM::Linkage::External,
-              (name + runtime::argumentsSuffix).str(),
+              (kernel.getSymName() + runtime::argumentsSuffix).str(),
               builder.getI64IntegerAttr(getArgumentsCode(kernel)),
               /*alignment=*/8);
     }
@@ -247,6 +233,9 @@ private:
       kernel.setGrid(function->getAttrOfType<IntegerAttr>(kGridAttr).getInt());
       kernel.setScratch(
           isFirst ? scratch : std::max<int64_t>(kernel.getScratch(), scratch));
+      auto found = equals.find(kernel.getSymName());
+      if (found != equals.end())
+        kernel.setCode(found->second);
       if (kernel.getInPlace())
         kernel.setInPlaceAttr(
             function->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr));

@@ -133,7 +133,6 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
 
 FailureOr<SmallVector<char, 0>>
 lockstep::compileToObject(ModuleOp module, const CodegenTarget &target,
-                          ArrayRef<KernelAlias> aliases,
                           const KernelOptions &options) {
   std::unique_ptr<llvm::TargetMachine> machine =
       createTargetMachine(target, options.optimize);
@@ -145,8 +144,6 @@ lockstep::compileToObject(ModuleOp module, const CodegenTarget &target,
       translateModuleToLLVMIR(module, context, "kernels");
   if (!native)
     return failure();
-  for (const KernelAlias &alias : aliases)
-    llvm::GlobalAlias::create(alias.name, native->getFunction(alias.kernel));
   native->setTargetTriple(machine->getTargetTriple());
   native->setDataLayout(machine->createDataLayout());
   native->setPICLevel(llvm::PICLevel::BigPIC);

@@ -150,6 +150,8 @@ private:
     context.kernels[kernel.getSymName()] = tables.kernels.size();
     auto table = std::make_unique<artifact::KernelT>();
     table->symbol = kernel.getSymName().str();
+    if (std::optional<StringRef> code = kernel.getCode())
+      table->code = code->str();
     table->grid = kernel.getGrid();
     table->flops = kernel.getFlops();
     table->bytes = kernel.getBytes();

@@ -142,9 +142,11 @@ private:
         kernel.arguments()
             ? importArguments(builder.getContext(), *kernel.arguments())
             : device::ArgumentsAttr();
-    device::EntryOp::create(builder, at(kernel.location()),
-                            text(kernel.symbol()), arguments, kernel.grid(),
-                            kernel.flops(), kernel.bytes());
+    device::EntryOp::create(
+        builder, at(kernel.location()), text(kernel.symbol()), arguments,
+        kernel.grid(), kernel.flops(), kernel.bytes(),
+        kernel.code() ? builder.getStringAttr(text(kernel.code()))
+                      : StringAttr());
   }
 
   void import(const artifact::Group &group) {

@@ -83,7 +83,8 @@ struct SealModule : impl::SealModulePassBase<SealModule> {
       builder.setInsertionPoint(kernel);
       device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(),
                               kernel.getLaunchArguments(), kernel.getGrid(),
-                              kernel.getFlops(), kernel.getBytes());
+                              kernel.getFlops(), kernel.getBytes(),
+                              kernel.getCodeAttr());
       kernel.erase();
     }
     for (auto program : module.getOps<device::ProgramOp>()) {

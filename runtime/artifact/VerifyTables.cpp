@@ -171,6 +171,9 @@ Status verifyKernels(const artifact::Artifact &artifact) {
           fmt::format("kernel {}: '{}' is not a symbol", i, symbol));
     if (!symbols.insert(symbol).second)
       return corrupted(fmt::format("kernel '{}' is given twice", symbol));
+    if (kernel->code() && !isSymbol(kernel->code()->string_view()))
+      return corrupted(fmt::format("kernel '{}': its code '{}' is not a symbol",
+                                   symbol, kernel->code()->string_view()));
     if (kernel->grid() == 0 || kernel->grid() > maxGrid)
       return corrupted(
           fmt::format("kernel '{}': expected a grid of 1 to {} tiles, found {}",

@@ -48,6 +48,8 @@ const Rule tables[] = {
     {"symbol",
      [](TestProgram &p) { p.writer.tables.kernels[0]->symbol = "a b"; },
      "'a b' is not a symbol"},
+    {"code", [](TestProgram &p) { p.writer.tables.kernels[0]->code = "a b"; },
+     "its code 'a b' is not a symbol"},
     {"symbolTwice",
      [](TestProgram &p) { p.writer.tables.kernels[0]->symbol = "nothing"; },
      "'nothing' is given twice"},

@@ -120,7 +120,8 @@ Outcomes executeNatively(ModuleOp module, uint64_t seed) {
         return tensor && tensor.hasStaticShape() &&
                interpret::getElement(tensor.getElementType());
       };
-      runtime::KernelFunction function = library.find(kernel.getSymName());
+      runtime::KernelFunction function =
+          library.find(kernel.getCode().value_or(kernel.getSymName()));
       if (function && llvm::all_of(kernel.getArgumentTypes(), isStatic) &&
           llvm::all_of(kernel.getResultTypes(), isStatic))
         run(kernel, function, seed, outcomes);

@@ -170,7 +170,7 @@ const KernelFault *CpuBinary::fault() const {
 }
 
 Expected<KernelHandle> CpuBinary::kernel(const artifact::Kernel &kernel) const {
-  std::string symbol = kernel.symbol()->str();
+  std::string symbol = (kernel.code() ? kernel.code() : kernel.symbol())->str();
   void *address = handle ? ::dlsym(handle, symbol.c_str()) : nullptr;
   if (!address)
     return corrupted(fmt::format(

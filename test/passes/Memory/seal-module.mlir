@@ -8,6 +8,7 @@
 // CHECK-NEXT: device.variable @p_0 variable[64] : tensor<4xf32> {aggregation = 0 : i32, path = "p", synchronization = 0 : i32}
 // CHECK-NEXT: device.scalar "lr"
 // CHECK-NEXT: device.entry @k takes <reads [32] writes [32] in_place [] dynamic [] scratch 0 registers 0> grid 2 flops 8 bytes 64
+// CHECK-NEXT: device.entry @same code "k" takes
 // CHECK-NEXT: device.binary @b
 // CHECK-NEXT: device.program @p
 // CHECK-NOT: replica.strategy
@@ -17,6 +18,9 @@ module @kinds attributes {mhlo.num_partitions = 1 : i32} {
   }
   device.binary @b target "x86-64-v3" {object = dense<1> : tensor<4xi8>}
   device.kernel private @k(%a: tensor<8xf32>) -> tensor<8xf32> attributes {grid = 2 : i64, flops = 8 : i64, bytes = 64 : i64, scratch = 0 : i64} {
+    device.yield %a : tensor<8xf32>
+  }
+  device.kernel private @same(%a: tensor<8xf32>) -> tensor<8xf32> attributes {code = "k", grid = 2 : i64} {
     device.yield %a : tensor<8xf32>
   }
   replica.strategy @strategy {kind = #replica.kind<mirrored>, replicas = 3 : i64}

@@ -39,11 +39,11 @@ module @everything attributes {device.replicas = 4 : i64} {
   device.scalar "flag"[192] : tensor<i1> {default_value = dense<true> : tensor<i1>}
   device.constants {bytes = dense<[0, 0, -128, 63]> : tensor<4xi8>}
 
-// CHECK-NEXT: device.entry @add grid 1 flops 4 bytes 48
+// CHECK-NEXT: device.entry @add code "sum" grid 1 flops 4 bytes 48
 // CHECK-NEXT: device.entry @indexed takes <reads [16] writes [16] in_place [] dynamic [] scratch 0 registers 2> grid 2 flops 0 bytes 16
 // CHECK-NEXT: device.binary @x86_64_v3 target "x86-64-v3" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}
 // CHECK-NEXT: device.binary @x86_64_v4 target "x86-64-v4" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}
-  device.entry @add grid 1 flops 4 bytes 48 loc("model.py":3:1)
+  device.entry @add code "sum" grid 1 flops 4 bytes 48 loc("model.py":3:1)
   device.entry @indexed takes <reads [16] writes [16] in_place [] dynamic [] scratch 0 registers 2> grid 2 flops 0 bytes 16 loc("models/layers.py":7:1)
   device.binary @x86_64_v3 target "x86-64-v3" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}
   device.binary @x86_64_v4 target "x86-64-v4" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}
