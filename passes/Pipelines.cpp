@@ -81,13 +81,6 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createShardUpdatesPass());
   pm.addPass(createCSEPass());
   pm.addPass(createSplitRolesPass());
-  // Branches must not be merged or moved: loops and branches around exchanges
-  // have to be the same in all roles, and a role with operations in more of
-  // them could not be transformed in the same way.
-  pm.addPass(createCanonicalizer({"(anonymous namespace)::CombineIfs",
-                                  "(anonymous namespace)::CombineNestedIfs",
-                                  "(anonymous namespace)::WhileMoveIfDown"}));
-  pm.addPass(createCSEPass());
   checkOrder(pm, options);
 }
 

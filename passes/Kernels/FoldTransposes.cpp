@@ -61,7 +61,7 @@ static void transposeResult(IRRewriter &rewriter, linalg::GenericOp product,
   rewriter.eraseOp(product);
 }
 
-void lockstep::foldTransposesIntoProducts(func::FuncOp function) {
+bool lockstep::foldTransposesIntoProducts(func::FuncOp function) {
   SmallVector<linalg::LinalgOp> products;
   function.walk([&](linalg::LinalgOp op) {
     if (isProduct(op) && op->getNumResults() == 1 &&
@@ -69,6 +69,7 @@ void lockstep::foldTransposesIntoProducts(func::FuncOp function) {
       products.push_back(op);
   });
   IRRewriter rewriter(function.getContext());
+  bool changed = false;
   for (linalg::LinalgOp product : products) {
     auto fill =
         product.getDpsInitOperand(0)->get().getDefiningOp<linalg::FillOp>();
@@ -81,7 +82,10 @@ void lockstep::foldTransposesIntoProducts(func::FuncOp function) {
             ? FailureOr<linalg::GenericOp>(
                   cast<linalg::GenericOp>(product.getOperation()))
             : linalg::generalizeNamedOp(rewriter, product);
-    if (succeeded(generic))
+    if (succeeded(generic)) {
       transposeResult(rewriter, *generic, fill, *permutation);
+      changed = true;
+    }
   }
+  return changed;
 }

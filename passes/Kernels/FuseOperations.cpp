@@ -103,12 +103,14 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     FrozenRewritePatternSet frozen = freeze(std::move(patterns));
     if (failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();
-    foldTransposesIntoProducts(getOperation());
-    // Operations that only transposed are copies now.
-    if (failed(applyPatterns(getOperation(), frozen)))
+    // Operations that only transposed are copies afterwards.
+    if (foldTransposesIntoProducts(getOperation()) &&
+        failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();
-    fuseEpilogues(getOperation());
-    fuseSiblings(getOperation());
+    bool fused = fuseEpilogues(getOperation());
+    fused |= fuseSiblings(getOperation());
+    if (!fused)
+      return;
     // An input of both fused operations is now a duplicate operand.
     RewritePatternSet operands(context);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(operands);

@@ -83,7 +83,7 @@ static bool isUniform(const UniformityAnalysis &uniformity, Operation *op) {
   });
 }
 
-void lockstep::fuseEpilogues(func::FuncOp function) {
+bool lockstep::fuseEpilogues(func::FuncOp function) {
   SmallVector<linalg::LinalgOp> products;
   function.walk([&](linalg::LinalgOp op) {
     if (isProduct(op) && op->getNumResults() == 1)
@@ -116,6 +116,7 @@ void lockstep::fuseEpilogues(func::FuncOp function) {
     if (isFirst == isUniformEpilogue(epilogues[1]))
       fused[fusePair(rewriter, epilogues[0], epilogues[1])] = isFirst;
   }
+  return !fused.empty();
 }
 
 namespace {
@@ -132,7 +133,9 @@ public:
       }
   }
 
-  void run() {
+  /// Returns whether any operations were fused.
+  bool run() {
+    bool changed = false;
     for (size_t i = 0; i < candidates.size(); ++i) {
       std::set<size_t> others;
       findReaders(i, i, others);
@@ -149,12 +152,14 @@ public:
         }
         candidates[i].op =
             fusePair(rewriter, candidates[j].op, candidates[i].op);
+        changed = true;
         candidates[j].op = nullptr;
         findReaders(i, j, others);
       }
       for (const Input &input : getInputs(candidates[i]))
         readers[input].push_back(i);
     }
+    return changed;
   }
 
 private:
@@ -230,13 +235,15 @@ private:
 
 } // namespace
 
-void lockstep::fuseSiblings(func::FuncOp function) {
+bool lockstep::fuseSiblings(func::FuncOp function) {
   UniformityAnalysis uniformity(function);
   SmallVector<Block *> blocks;
   function.walk([&](Block *block) {
     if (!isa<linalg::LinalgOp>(block->getParentOp()))
       blocks.push_back(block);
   });
+  bool changed = false;
   for (Block *block : blocks)
-    SiblingFusion(*block, uniformity).run();
+    changed |= SiblingFusion(*block, uniformity).run();
+  return changed;
 }

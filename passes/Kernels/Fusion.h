@@ -10,16 +10,18 @@ namespace lockstep {
 /// Makes products whose result is only read transposed compute it transposed.
 /// Reverse-mode differentiation creates such products for gradients of weights,
 /// and reading them with large strides costs more than the product itself.
-void foldTransposesIntoProducts(mlir::func::FuncOp function);
+/// Returns whether there were any.
+bool foldTransposesIntoProducts(mlir::func::FuncOp function);
 
 /// Fuses the two element-wise users of a product with each other, if no
-/// operation between them uses the first.
-void fuseEpilogues(mlir::func::FuncOp function);
+/// operation between them uses the first. Returns whether any were fused.
+bool fuseEpilogues(mlir::func::FuncOp function);
 
 /// Horizontal fusion: fuses element-wise operations of one shape that read the
 /// same values, so that an optimizer's new moments and weights are computed in
-/// one pass over memory. Uniform and varying results are not fused.
-void fuseSiblings(mlir::func::FuncOp function);
+/// one pass over memory. Uniform and varying results are not fused. Returns
+/// whether any operations were fused.
+bool fuseSiblings(mlir::func::FuncOp function);
 
 } // namespace lockstep
 

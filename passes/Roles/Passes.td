@@ -43,7 +43,8 @@ def SplitRolesPass : Pass<"split-roles", "::mlir::ModuleOp"> {
   let summary = "projects each step to one function per role";
   let description = [{
     A server computes the new values of its variables, the replicas compute the rest. A value that one role computes and another needs is sent
-    in a broadcast; a sum over replicas that a server needs is reduced to it. Steps of modules without roles are not changed.
+    in a broadcast; a sum over replicas that a server needs is reduced to it. Each function is canonicalized, which removes what only other
+    roles need. Steps of modules without roles are not changed.
 
     ```mlir
     // before

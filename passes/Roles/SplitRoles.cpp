@@ -13,12 +13,15 @@
 
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Analysis/SizeBounds.h"
+#include "passes/Canonicalization.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -493,6 +496,21 @@ struct SplitRoles : impl::SplitRolesPassBase<SplitRoles> {
                       Builder(step).getI64IntegerAttr(channels.size()));
       step.erase();
     }
+    if (failed(cleanUp(module)))
+      signalPassFailure();
+  }
+
+  /// Removes from each part what only other roles need.
+  LogicalResult cleanUp(ModuleOp module) {
+    OpPassManager pm(ModuleOp::getOperationName());
+    // Branches must not be merged or moved: loops and branches around exchanges
+    // have to be the same in all roles, and a role with operations in more of
+    // them could not be transformed in the same way.
+    pm.addPass(createCanonicalizer({"(anonymous namespace)::CombineIfs",
+                                    "(anonymous namespace)::CombineNestedIfs",
+                                    "(anonymous namespace)::WhileMoveIfDown"}));
+    pm.addPass(createCSEPass());
+    return runPipeline(pm, module);
   }
 };
 

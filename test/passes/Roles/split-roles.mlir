@@ -114,7 +114,7 @@ replica.variable @w : tensor<4xf32> {device.role = @server0}
 // CHECK: %[[H:.*]] = collective.start broadcast none @worker_and_server0 root 0 channel {{.*}}() -> <tensor<i1>>
 // CHECK: %[[M:.*]] = collective.wait %[[H]]
 // CHECK: %[[C:.*]] = tensor.extract %[[M]][] : tensor<i1>
-// CHECK: scf.if %[[C]] -> (tensor<4xf32>)
+// CHECK: arith.select %[[C]], %{{.*}}, %{{.*}} : tensor<4xf32>
 func.func @skip(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
     -> (tensor<4xf32> {device.binding = #device.binding<variable "w">}, tensor<i1> {device.binding = #device.binding<metric "good">}) {
   %h = collective.start all_reduce max @all (%x : tensor<4xf32>) -> <tensor<4xf32>>
