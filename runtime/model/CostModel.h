@@ -1,0 +1,34 @@
+//===- CostModel.h - the time of kernels and collectives --------*- C++ -*-===//
+//
+// The compiler decides by this model, and the simulator executes it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_MODEL_COSTMODEL_H
+#define LOCKSTEP_RUNTIME_MODEL_COSTMODEL_H
+
+#include "runtime/model/BucketPlan.h"
+#include "runtime/model/Topology.h"
+
+namespace lockstep::runtime {
+
+/// Seconds of one launch: its arithmetic or its memory traffic, whichever takes
+/// longer, and the launch itself.
+double kernelSeconds(const ComputeRates &rates, uint64_t flops, uint64_t bytes);
+
+/// Seconds of a collective among `members` > 0 replicas that are neighbors.
+/// `bytes` are those of the operands of one member, or of the root; of a
+/// reduction, those of the accumulators. On several levels, the members of a
+/// level first reduce and divide among themselves what the next level has to
+/// carry.
+double collectiveSeconds(const Topology &topology,
+                         artifact::CollectiveKind kind, uint64_t members,
+                         uint64_t bytes);
+
+/// `collectiveSeconds` over the bytes.
+TransferTime transferTime(const Topology &topology,
+                          artifact::CollectiveKind kind, uint64_t members);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_MODEL_COSTMODEL_H

@@ -1,0 +1,244 @@
+//===- Topology.cpp -------------------------------------------------------===//
+
+#include "runtime/model/Topology.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace lockstep::runtime {
+
+using nlohmann::json;
+
+namespace {
+
+struct Preset {
+  const char *name, *text;
+};
+
+/// The files in topologies/, by name.
+constexpr Preset presetTable[] = {
+#include "runtime/model/TopologyPresets.inc"
+};
+
+constexpr const char *algorithmNames[] = {"direct", "ring-or-tree"};
+
+/// Reads the members of one JSON object, and remembers which ones it has read.
+class ObjectReader {
+public:
+  /// `path` precedes the keys in messages: "", or "levels[0].".
+  ObjectReader(const json &object, std::string path)
+      : object(object), path(std::move(path)) {}
+
+  Status fail(std::string_view key, std::string_view expected) const {
+    auto found = object.find(std::string(key));
+    return invalidArgument(
+        fmt::format("'{}{}': expected {}, found {}", path, key, expected,
+                    found == object.end() ? "nothing" : found->dump()));
+  }
+
+  Status readPositive(const char *key, double &value) {
+    const json *found = find(key);
+    if (!found || !found->is_number() || !(found->get<double>() > 0) ||
+        !std::isfinite(found->get<double>()))
+      return fail(key, "a positive number");
+    value = found->get<double>();
+    return Status::success();
+  }
+
+  Status readSize(const char *key, uint64_t &value) {
+    const json *found = find(key);
+    if (!found)
+      return Status::success();
+    if (!found->is_number_unsigned() || found->get<uint64_t>() == 0)
+      return fail(key, "a positive integer");
+    value = found->get<uint64_t>();
+    return Status::success();
+  }
+
+  Status readText(const char *key, std::string &value) {
+    const json *found = find(key);
+    if (!found || !found->is_string() || found->get<std::string>().empty())
+      return fail(key, "a text that is not empty");
+    value = found->get<std::string>();
+    return Status::success();
+  }
+
+  Status readBoolean(const char *key, bool &value) {
+    const json *found = find(key);
+    if (!found || !found->is_boolean())
+      return fail(key, "true or false");
+    value = found->get<bool>();
+    return Status::success();
+  }
+
+  const json *find(const char *key) {
+    known.push_back(key);
+    auto found = object.find(key);
+    return found == object.end() ? nullptr : &*found;
+  }
+
+  /// Error: a key that was not read.
+  Status checkKeys() const {
+    for (const auto &[key, value] : object.items())
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        return invalidArgument(
+            fmt::format("'{}{}': expected one of the keys {}", path, key,
+                        fmt::join(known, ", ")));
+    return Status::success();
+  }
+
+private:
+  const json &object;
+  std::string path;
+  std::vector<std::string> known;
+};
+
+} // namespace
+
+/// The first error among the statuses, or success.
+static Status firstError(std::initializer_list<Status> statuses) {
+  for (const Status &status : statuses)
+    if (!status.ok())
+      return status;
+  return Status::success();
+}
+
+static Status readCompute(ObjectReader &parent, ComputeRates &rates) {
+  const json *object = parent.find("compute");
+  if (!object || !object->is_object())
+    return parent.fail("compute", "an object");
+  ObjectReader reader(*object, "compute.");
+  return firstError(
+      {reader.readPositive("flops_per_second", rates.flopsPerSecond),
+       reader.readPositive("bytes_per_second", rates.bytesPerSecond),
+       reader.readPositive("launch_seconds", rates.launchSeconds),
+       reader.checkKeys()});
+}
+
+static Status readLevels(ObjectReader &parent,
+                         std::vector<TopologyLevel> &levels) {
+  const json *list = parent.find("levels");
+  if (!list || !list->is_array() || list->empty())
+    return parent.fail("levels", "a list that is not empty");
+  for (size_t i = 0; i < list->size(); ++i) {
+    if (!(*list)[i].is_object())
+      return invalidArgument(fmt::format(
+          "'levels[{}]': expected an object, found {}", i, (*list)[i].dump()));
+    ObjectReader reader((*list)[i], fmt::format("levels[{}].", i));
+    TopologyLevel level;
+    double bytesPerSecond = 0;
+    Status status =
+        firstError({reader.readText("name", level.name),
+                    reader.readSize("size", level.size),
+                    reader.readPositive("latency_seconds", level.link.latency),
+                    reader.readPositive("bytes_per_second", bytesPerSecond),
+                    reader.checkKeys()});
+    if (!status.ok())
+      return status;
+    if (level.size == 0 && i + 1 < list->size())
+      return reader.fail("size", "a positive integer in all levels but the "
+                                 "last one");
+    level.link.secondsPerByte = 1 / bytesPerSecond;
+    levels.push_back(std::move(level));
+  }
+  return Status::success();
+}
+
+static Status readAlgorithm(ObjectReader &parent,
+                            ExchangeAlgorithm &algorithm) {
+  const json *name = parent.find("algorithm");
+  const auto *found = std::find_if(
+      std::begin(algorithmNames), std::end(algorithmNames),
+      [&](const char *known) {
+        return name && name->is_string() && name->get<std::string>() == known;
+      });
+  if (found == std::end(algorithmNames))
+    return parent.fail(
+        "algorithm", fmt::format("one of {}", fmt::join(algorithmNames, ", ")));
+  algorithm = ExchangeAlgorithm(found - std::begin(algorithmNames));
+  return Status::success();
+}
+
+Expected<Topology> Topology::parse(std::string_view text) {
+  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object())
+    return invalidArgument("expected a JSON object");
+  ObjectReader reader(object, "");
+  Topology topology;
+  reader.find("sources");
+  Status status = firstError(
+      {reader.readText("name", topology.name),
+       readCompute(reader, topology.compute),
+       reader.readBoolean("reduces_on_compute", topology.reducesOnCompute),
+       readAlgorithm(reader, topology.algorithm),
+       readLevels(reader, topology.levels), reader.checkKeys()});
+  if (!status.ok())
+    return status;
+  return topology;
+}
+
+std::string Topology::toJson() const {
+  json levelList = json::array();
+  for (const TopologyLevel &level : levels) {
+    json object = {{"name", level.name},
+                   {"latency_seconds", level.link.latency},
+                   {"bytes_per_second", 1 / level.link.secondsPerByte}};
+    if (level.size)
+      object["size"] = level.size;
+    levelList.push_back(std::move(object));
+  }
+  return json{{"name", name},
+              {"compute",
+               {{"flops_per_second", compute.flopsPerSecond},
+                {"bytes_per_second", compute.bytesPerSecond},
+                {"launch_seconds", compute.launchSeconds}}},
+              {"reduces_on_compute", reducesOnCompute},
+              {"algorithm", algorithmNames[size_t(algorithm)]},
+              {"levels", std::move(levelList)}}
+      .dump();
+}
+
+std::span<const char *const> Topology::presets() {
+  static const std::vector<const char *> names = [] {
+    std::vector<const char *> all;
+    for (const Preset &preset : presetTable)
+      all.push_back(preset.name);
+    return all;
+  }();
+  return names;
+}
+
+Expected<Topology> Topology::preset(std::string_view name) {
+  for (const Preset &preset : presetTable)
+    if (preset.name == name)
+      return parse(preset.text);
+  return invalidArgument(fmt::format("topology '{}': expected one of {}", name,
+                                     fmt::join(presets(), ", ")));
+}
+
+Expected<Topology> Topology::load(const std::string &nameOrPath) {
+  for (const char *name : presets())
+    if (nameOrPath == name)
+      return preset(name);
+  std::ifstream file(nameOrPath, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file),
+                   std::istreambuf_iterator<char>()};
+  if (!file)
+    return systemError(fmt::format(
+        "topology '{}': expected one of {}, or a file that can be read: {}",
+        nameOrPath, fmt::join(presets(), ", "), std::strerror(errno)));
+  Expected<Topology> topology = parse(text);
+  if (!topology)
+    return topology.status().withContext(nameOrPath);
+  return topology;
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,70 @@
+//===- Topology.h - what devices and links a step runs on -------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_MODEL_TOPOLOGY_H
+#define LOCKSTEP_RUNTIME_MODEL_TOPOLOGY_H
+
+#include "runtime/collectives/CollectiveCost.h"
+#include "runtime/support/Status.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// How fast the device of one replica executes kernels.
+struct ComputeRates {
+  double flopsPerSecond = 0;
+  /// To and from memory.
+  double bytesPerSecond = 0;
+  /// Seconds for a kernel that does nothing.
+  double launchSeconds = 0;
+};
+
+/// Replicas, or groups of replicas, that are connected with each other.
+struct TopologyLevel {
+  std::string name;
+  /// How many replicas, or groups of the level before; 0: any number.
+  uint64_t size = 0;
+  /// From each of them to the others.
+  Link link;
+};
+
+/// How the members of a collective exchange messages.
+enum class ExchangeAlgorithm : uint8_t {
+  /// Each with each other directly, as Lockstep's own transports do.
+  direct,
+  /// Along a ring or up and down a tree, whichever is faster for the size.
+  ringOrTree,
+};
+
+/// Devices and links, as far as the schedule of a step depends on them.
+struct Topology {
+  std::string name;
+  ComputeRates compute;
+  /// Reductions are executed by the cores that execute kernels: a collective
+  /// cannot be hidden behind kernels.
+  bool reducesOnCompute = false;
+  ExchangeAlgorithm algorithm = ExchangeAlgorithm::direct;
+  /// From the nearest replicas to the farthest; not empty.
+  std::vector<TopologyLevel> levels;
+
+  /// Reads the JSON form (docs/topologies.md). Errors name the key: unknown or
+  /// missing keys, numbers that are not positive, a level without a size
+  /// before the last one [invalidArgument].
+  static Expected<Topology> parse(std::string_view json);
+  /// The JSON form, which `parse` reads back.
+  std::string toJson() const;
+
+  /// One of the topologies that come with Lockstep. Error: another name.
+  static Expected<Topology> preset(std::string_view name);
+  static std::span<const char *const> presets();
+  /// A preset by name, or else a JSON file by path. Errors: those of `parse`,
+  /// and a file that cannot be read.
+  static Expected<Topology> load(const std::string &nameOrPath);
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_MODEL_TOPOLOGY_H

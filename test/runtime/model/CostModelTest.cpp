@@ -1,0 +1,100 @@
+//===- CostModelTest.cpp --------------------------------------------------===//
+
+#include "runtime/model/CostModel.h"
+
+#include "runtime/schema/artifact_generated.h"
+
+#include "gtest/gtest.h"
+
+using namespace lockstep::runtime;
+using lockstep::artifact::CollectiveKind;
+
+namespace {
+
+constexpr double kLatency = 1e-5, kPerByte = 1e-9;
+
+Topology oneLevel(ExchangeAlgorithm algorithm) {
+  Topology topology;
+  topology.algorithm = algorithm;
+  topology.levels = {{"wire", 0, {kLatency, kPerByte}}};
+  return topology;
+}
+
+TEST(CostModel, OfAKernelIsArithmeticOrMemory) {
+  ComputeRates rates = {
+      .flopsPerSecond = 1e9, .bytesPerSecond = 1e8, .launchSeconds = 1e-6};
+  EXPECT_DOUBLE_EQ(kernelSeconds(rates, 1000, 8), 1e-6 + 1e-6);
+  EXPECT_DOUBLE_EQ(kernelSeconds(rates, 10, 1000), 1e-6 + 1e-5);
+}
+
+TEST(CostModel, OfDirectExchangeIsItsTraffic) {
+  Topology topology = oneLevel(ExchangeAlgorithm::direct);
+  for (uint64_t members : {2, 3, 8})
+    for (uint64_t bytes : {0, 100, 65536, 1 << 20})
+      EXPECT_DOUBLE_EQ(collectiveSeconds(topology, CollectiveKind::all_reduce,
+                                         members, bytes),
+                       trafficOf(CollectiveKind::all_reduce, members, bytes)
+                           .seconds({kLatency, kPerByte}));
+}
+
+TEST(CostModel, OfOneMemberIsNothing) {
+  for (ExchangeAlgorithm algorithm :
+       {ExchangeAlgorithm::direct, ExchangeAlgorithm::ringOrTree})
+    for (const CollectiveProperties &kind : CollectiveProperties::all())
+      EXPECT_EQ(collectiveSeconds(oneLevel(algorithm), kind.kind, 1, 4096), 0)
+          << kind.name;
+}
+
+// Small: up and down a tree of 8 members, 3 messages each. Large: around a
+// ring of 8, 7 messages twice, with 7/8 of the bytes.
+TEST(CostModel, TakesTheFasterOfRingAndTree) {
+  Topology topology = oneLevel(ExchangeAlgorithm::ringOrTree);
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 8, 80),
+      6 * kLatency + 160 * kPerByte);
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 8, 8 << 20),
+      14 * kLatency + (14 << 20) * kPerByte);
+}
+
+// Of two levels, the second carries what each of the 4 neighbors has reduced.
+TEST(CostModel, DividesOverLevels) {
+  Topology topology = oneLevel(ExchangeAlgorithm::direct);
+  Link near = {1e-6, 1e-10}, far = {kLatency, kPerByte};
+  topology.levels = {{"near", 4, near}, {"far", 0, far}};
+  auto traffic = [](uint64_t members, uint64_t bytes) {
+    return trafficOf(CollectiveKind::all_reduce, members, bytes);
+  };
+  uint64_t bytes = 1 << 22;
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 8, bytes),
+      traffic(4, bytes).seconds(near) + traffic(2, bytes / 4).seconds(far));
+  // Within one level, as without the other.
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 4, bytes),
+      traffic(4, bytes).seconds(near));
+  // Rows are gathered from far first, and from near all of them.
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_gather, 8, bytes),
+      trafficOf(CollectiveKind::all_gather, 2, bytes).seconds(far) +
+          trafficOf(CollectiveKind::all_gather, 4, 2 * bytes).seconds(near));
+}
+
+TEST(CostModel, AsAFunctionOfBytes) {
+  for (const char *name : Topology::presets())
+    for (uint64_t members : {2, 4, 64}) {
+      Topology topology = *Topology::preset(name);
+      TransferTime time =
+          transferTime(topology, CollectiveKind::all_reduce, members);
+      EXPECT_LE(time.getPieces().size(), 12u) << name;
+      for (uint64_t bytes = 1; bytes < uint64_t(1) << 36;
+           bytes = bytes * 3 + 1) {
+        double expected = collectiveSeconds(
+            topology, CollectiveKind::all_reduce, members, bytes);
+        EXPECT_NEAR(time.seconds(bytes), expected, 0.05 * expected)
+            << name << ", " << members << " members, " << bytes << " bytes";
+      }
+    }
+}
+
+} // namespace
