@@ -71,7 +71,7 @@ public:
     waiting.assign(time.getPieces().size(), RangeMinimum(members.size() + 1));
   }
 
-  BucketPlan run() {
+  BucketPlan run(double slack) {
     settle(0, 0);
     for (size_t j = 1; j <= members.size(); ++j) {
       double ready = members[j - 1].ready;
@@ -91,7 +91,7 @@ public:
     for (size_t j = members.size(); j > 0; j = previous[j])
       plan.ends.push_back(j);
     std::reverse(plan.ends.begin(), plan.ends.end());
-    mergeWithoutDelay(plan);
+    mergeNeighbors(plan, slack);
     return plan;
   }
 
@@ -142,11 +142,12 @@ private:
                   sums.begin());
   }
 
-  /// Merges neighboring buckets as long as no later bucket ends later.
-  void mergeWithoutDelay(BucketPlan &plan) const {
-    // The latest end of each bucket that delays no later one.
+  /// Merges neighboring buckets as long as the last one ends at most `slack`
+  /// later.
+  void mergeNeighbors(BucketPlan &plan, double slack) const {
+    // The latest end of each bucket.
     std::vector<double> latest(plan.ends.size());
-    double deadline = plan.end;
+    double deadline = plan.end + slack;
     for (size_t b = plan.ends.size(); b-- > 0;) {
       latest[b] = deadline;
       deadline -= time.seconds(bytesOf(plan.ends, b));
@@ -171,6 +172,7 @@ private:
       begin = end;
     }
     plan.ends = std::move(merged);
+    plan.end = endOfPlan(members, time, plan.ends);
   }
 
   uint64_t bytesOf(std::span<const size_t> bucketEnds, size_t bucket) const {
@@ -216,8 +218,9 @@ double TransferTime::seconds(uint64_t bytes) const {
 }
 
 BucketPlan planBuckets(std::span<const BucketMember> members,
-                       const TransferTime &time, uint64_t mostBytes) {
-  return Planner(members, time, mostBytes).run();
+                       const TransferTime &time, uint64_t mostBytes,
+                       double slack) {
+  return Planner(members, time, mostBytes).run(slack);
 }
 
 BucketPlan fillBuckets(std::span<const BucketMember> members,

@@ -64,12 +64,14 @@ struct BucketPlan {
   double end = 0;
 };
 
-/// The plan that ends first, for members in ascending order of `ready`. Among
-/// plans that end at the same time, neighboring buckets are merged where that
-/// delays nothing. A bucket of several members has at most `mostBytes`; 0: no
-/// bound. Takes n log n time for n members.
+/// The plan that ends first, for members in ascending order of `ready`.
+/// Neighboring buckets are merged where the exchange then ends at most `slack`
+/// seconds later: collectives cost a replica more than the model counts. A
+/// bucket of several members has at most `mostBytes`; 0: no bound. Takes
+/// n log n time for n members.
 BucketPlan planBuckets(std::span<const BucketMember> members,
-                       const TransferTime &time, uint64_t mostBytes = 0);
+                       const TransferTime &time, uint64_t mostBytes = 0,
+                       double slack = 0);
 
 /// The buckets that result if members are added until one more would exceed
 /// `mostBytes`; 0: no bound.

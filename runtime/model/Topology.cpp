@@ -123,6 +123,17 @@ static Status readCompute(ObjectReader &parent, ComputeRates &rates) {
        reader.checkKeys()});
 }
 
+/// `cores` exists only where replicas share them.
+static Status readCores(ObjectReader &parent, Topology &topology) {
+  Status status =
+      parent.readBoolean("reduces_on_compute", topology.reducesOnCompute);
+  if (!status.ok() || !topology.reducesOnCompute)
+    return status;
+  if (!parent.find("cores"))
+    return parent.fail("cores", "a positive integer");
+  return parent.readSize("cores", topology.cores);
+}
+
 static Status readLevels(ObjectReader &parent,
                          std::vector<TopologyLevel> &levels) {
   const json *list = parent.find("levels");
@@ -176,8 +187,7 @@ Expected<Topology> Topology::parse(std::string_view text) {
   reader.find("sources");
   Status status = firstError(
       {reader.readText("name", topology.name),
-       readCompute(reader, topology.compute),
-       reader.readBoolean("reduces_on_compute", topology.reducesOnCompute),
+       readCompute(reader, topology.compute), readCores(reader, topology),
        readAlgorithm(reader, topology.algorithm),
        readLevels(reader, topology.levels), reader.checkKeys()});
   if (!status.ok())
@@ -195,15 +205,17 @@ std::string Topology::toJson() const {
       object["size"] = level.size;
     levelList.push_back(std::move(object));
   }
-  return json{{"name", name},
-              {"compute",
-               {{"flops_per_second", compute.flopsPerSecond},
-                {"bytes_per_second", compute.bytesPerSecond},
-                {"launch_seconds", compute.launchSeconds}}},
-              {"reduces_on_compute", reducesOnCompute},
-              {"algorithm", algorithmNames[size_t(algorithm)]},
-              {"levels", std::move(levelList)}}
-      .dump();
+  json object = {{"name", name},
+                 {"compute",
+                  {{"flops_per_second", compute.flopsPerSecond},
+                   {"bytes_per_second", compute.bytesPerSecond},
+                   {"launch_seconds", compute.launchSeconds}}},
+                 {"reduces_on_compute", reducesOnCompute},
+                 {"algorithm", algorithmNames[size_t(algorithm)]},
+                 {"levels", std::move(levelList)}};
+  if (reducesOnCompute)
+    object["cores"] = cores;
+  return object.dump();
 }
 
 std::span<const char *const> Topology::presets() {

@@ -46,6 +46,9 @@ struct Topology {
   /// Reductions are executed by the cores that execute kernels: a collective
   /// cannot be hidden behind kernels.
   bool reducesOnCompute = false;
+  /// With `reducesOnCompute`, the cores that all replicas share; else, each has
+  /// a device of its own.
+  uint64_t cores = 1;
   ExchangeAlgorithm algorithm = ExchangeAlgorithm::direct;
   /// From the nearest replicas to the farthest; not empty.
   std::vector<TopologyLevel> levels;

@@ -159,6 +159,16 @@ TEST(BucketPlan, MergesWhereNothingIsDelayed) {
   EXPECT_DOUBLE_EQ(plan.end, 102);
 }
 
+// A member that would delay the last bucket by its single byte joins it.
+TEST(BucketPlan, MergesWithinTheSlack) {
+  Members members = {{0, 1}, {100, 1000}};
+  TransferTime time = affine(10, 0.001);
+  EXPECT_EQ(planBuckets(members, time).ends, (std::vector<size_t>{1, 2}));
+  BucketPlan plan = planBuckets(members, time, 0, /*slack=*/1);
+  EXPECT_EQ(plan.ends, (std::vector<size_t>{2}));
+  EXPECT_DOUBLE_EQ(plan.end, 111.001);
+}
+
 TEST(BucketPlan, KeepsTheBoundOfTheUser) {
   Members members = {{0, 10}, {0, 10}, {0, 30}, {0, 10}};
   BucketPlan plan = planBuckets(members, affine(1, 0), 20);

@@ -37,6 +37,21 @@ TEST(CostModel, OfDirectExchangeIsItsTraffic) {
                            .seconds({kLatency, kPerByte}));
 }
 
+// In one process, an all_reduce of 4 operands reads them and writes one result.
+TEST(CostModel, InOneProcessIsMemoryTraffic) {
+  Topology topology = oneLevel(ExchangeAlgorithm::direct);
+  topology.reducesOnCompute = true;
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 4, 1000),
+      kLatency + 5000 * kPerByte);
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_gather, 4, 1000),
+      kLatency + 8000 * kPerByte);
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::broadcast, 4, 1000),
+      kLatency + 2000 * kPerByte);
+}
+
 TEST(CostModel, OfOneMemberIsNothing) {
   for (ExchangeAlgorithm algorithm :
        {ExchangeAlgorithm::direct, ExchangeAlgorithm::ringOrTree})

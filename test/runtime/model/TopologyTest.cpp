@@ -89,6 +89,11 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"computeKey", [](json &o) { o["compute"]["cores"] = 2; },
                 "'compute.cores': expected one of the keys flops_per_second, "
                 "bytes_per_second, launch_seconds"},
+        Mistake{"noCores", [](json &o) { o["reduces_on_compute"] = true; },
+                "'cores': expected a positive integer, found nothing"},
+        Mistake{"coresOfItsOwn", [](json &o) { o["cores"] = 2; },
+                "'cores': expected one of the keys sources, name, compute, "
+                "reduces_on_compute, algorithm, levels"},
         Mistake{"boolean", [](json &o) { o["reduces_on_compute"] = 1; },
                 "'reduces_on_compute': expected true or false, found 1"},
         Mistake{"algorithm", [](json &o) { o["algorithm"] = "star"; },
