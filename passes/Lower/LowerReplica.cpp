@@ -13,6 +13,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Lower/ReplicaGroup.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,7 +40,7 @@ public:
   LogicalResult run() {
     // A single replica communicates only with parameter servers, if any.
     if (replicas > 1 || !module.getOps<device::RoleOp>().empty())
-      group = getGroupOfAll();
+      group = getGroupOfReplicas(module, replicas);
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
       if (isa<replica::ReplicaDialect>(op->getDialect()))
@@ -54,23 +55,6 @@ public:
   }
 
 private:
-  /// The group of all replicas. Reuses one of the module, so that collectives
-  /// and barriers in it are known to have the same members.
-  StringAttr getGroupOfAll() {
-    auto everybody = llvm::to_vector(llvm::seq<int64_t>(replicas));
-    for (auto existing : module.getOps<collective::GroupOp>())
-      if (!existing.getWithReplicas() &&
-          (!existing.getRanks() ||
-           llvm::equal(*existing.getRanks(), everybody)))
-        return existing.getSymNameAttr();
-    builder.setInsertionPointToStart(module.getBody());
-    // The symbol table renames the group if a variable has its name.
-    SymbolTable symbols(module);
-    return symbols.insert(collective::GroupOp::create(
-        builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr(),
-        /*with_replicas=*/false));
-  }
-
   LogicalResult lower(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case<replica::AllReduceOp, replica::AllReduceSlicesOp,

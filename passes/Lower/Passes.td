@@ -83,7 +83,8 @@ def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
     Every rank executes the code in cross-replica context, on its own component of per-replica values and on values that are equal
     on all ranks. Per-replica and mirrored types become plain tensors. Reductions and gathers become those of replica context; reads and
     assignments of variables are marked for `lower-replica`. A batch of an iterator is loaded by `device.load_batch`; the number of batches
-    is the host value `num_batches`.
+    is the host value `num_batches`. A merge_call has a barrier before and behind it: all replicas enter it together, and none leaves it before
+    all have ended it.
 
     ```mlir
     // before
@@ -101,7 +102,7 @@ def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
-    "::lockstep::device::DeviceDialect"];
+    "::lockstep::collective::CollectiveDialect", "::lockstep::device::DeviceDialect"];
 }
 
 def PropagateSlicesPass : Pass<"propagate-slices", "::mlir::ModuleOp"> {

@@ -10,7 +10,9 @@
 
 #include "passes/Lower/BoundedBatch.h"
 #include "passes/Lower/Means.h"
+#include "passes/Lower/ReplicaGroup.h"
 
+#include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Analysis/InlinedSteps.h"
@@ -94,11 +96,26 @@ private:
     Block &body = call.getBody().front();
     IRMapping mapping;
     mapping.map(body.getArguments(), call.getOperands());
+    addBarrier(call);
     spliceBody(body, mapping);
+    addBarrier(call);
     for (auto [result, yielded] : llvm::zip_equal(
              call.getResults(), body.getTerminator()->getOperands()))
       result.replaceAllUsesWith(mapping.lookup(yielded));
     call.erase();
+  }
+
+  /// All replicas enter a merge_call together, and none leaves it before all
+  /// have ended it. What follows from collectives and data dependences is
+  /// removed when collectives are simplified.
+  void addBarrier(replica::MergeCallOp call) {
+    if (replicas < 2)
+      return;
+    auto module = call->getParentOfType<ModuleOp>();
+    collective::BarrierOp::create(
+        builder, call.getLoc(),
+        FlatSymbolRefAttr::get(getGroupOfReplicas(module, replicas)),
+        /*channel=*/IntegerAttr());
   }
 
   /// Clones `body`, which is in cross-replica context, before the insertion

@@ -1,17 +1,19 @@
 // RUN: lockstep-opt %s --splice-contexts --lower-replica --split-input-file | FileCheck %s
 
-// A body is spliced into the step; a reduce_to of per-replica values is the exchange, an update reads, computes and assigns, [1.1-merge, 2.3-meet, 4-reduce-to, 4-update]
+// A body is spliced into the step between barriers, since all replicas enter and leave it together; a reduce_to of per-replica values is the exchange, an update reads, computes and assigns, [1.1-merge, 2.3-meet, 4-reduce-to, 4-update]
 // without applying the variable's aggregation a second time.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
 // CHECK-LABEL: replica.step @update(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>
 replica.step @update(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "old"}) {
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: %[[H:.*]] = collective.start all_reduce sum @all(%[[X]] : tensor<4xf32>)
   // CHECK-NEXT: %[[S:.*]] = collective.wait %[[H]]
   // CHECK-NEXT: %[[W:.*]] = replica.read @w : tensor<4xf32>
   // CHECK-NEXT: %[[NEW:.*]] = arith.subf %[[W]], %[[S]]
   // CHECK-NEXT: replica.assign @w, %[[NEW]] : tensor<4xf32>
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: replica.return %[[W]]
   %r = replica.merge_call (%x : tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>):
@@ -34,9 +36,11 @@ replica.variable @w : tensor<4xf32>
 // CHECK-LABEL: replica.step @unused(
 // CHECK-SAME: %[[LR:[a-z0-9]*]]: tensor<4xf32>
 replica.step @unused(%lr: tensor<4xf32> {replica.scalar = "lr"}) {
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: %[[W:.*]] = replica.read @w
   // CHECK-NEXT: %[[NEW:.*]] = arith.mulf %[[W]], %[[LR]]
   // CHECK-NEXT: replica.assign @w, %[[NEW]]
+  // CHECK-NEXT: collective.barrier @all
   replica.merge_call (%lr : tensor<4xf32>) {
   ^bb0(%plain: tensor<4xf32>):
     %u = replica.update @w (%plain : tensor<4xf32>) -> tensor<4xf32> {
@@ -57,6 +61,8 @@ replica.variable @w : tensor<4xf32>
 // CHECK-LABEL: replica.step @plain(
 // CHECK-SAME: %[[LR:[a-z0-9]*]]: tensor<4xf32>
 replica.step @plain(%lr: tensor<4xf32> {replica.scalar = "lr"}) -> (tensor<4xf32> {replica.metric = "a"}, tensor<4xf32> {replica.metric = "b"}) {
+  // CHECK-NEXT: collective.barrier @all
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: replica.return %[[LR]], %[[LR]]
   %r:2 = replica.merge_call (%lr : tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32> {
   ^bb0(%plain: tensor<4xf32>):
@@ -101,6 +107,8 @@ replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-LABEL: replica.step @pass(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<3xf32>
 replica.step @pass(%x: tensor<3xf32> {replica.batch = "x"}) -> (tensor<3xf32> {replica.result = "x"}) {
+  // CHECK-NEXT: collective.barrier @all
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: replica.return %[[X]]
   %r = replica.merge_call (%x : tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%p: !replica.per_replica<tensor<3xf32>>):
@@ -117,7 +125,9 @@ replica.variable @n : tensor<f32> {aggregation = #replica.aggregation<sum>}
 // CHECK-LABEL: replica.step @assign_once(
 // CHECK-SAME: %[[ONE:[a-z0-9]*]]: tensor<f32>
 replica.step @assign_once(%one: tensor<f32> {replica.scalar = "one"}) {
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: replica.assign_add @n, %[[ONE]] : tensor<f32>
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: replica.return
   replica.merge_call (%one : tensor<f32>) {
   ^bb0(%plain: tensor<f32>):
@@ -138,10 +148,12 @@ replica.step @in_loop(%x: tensor<4xf32> {replica.batch = "x"}) {
   %one = arith.constant 1 : index
   %two = arith.constant 2 : index
   // CHECK: scf.for
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: collective.start
   // CHECK-NEXT: %[[S:.*]] = collective.wait
   // CHECK-NEXT: replica.read @w
   // CHECK-NEXT: replica.assign @w, %[[S]]
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: }
   scf.for %i = %zero to %two step %one {
     replica.merge_call (%x : tensor<4xf32>) {

@@ -28,7 +28,7 @@ replica.step @sum_of_f16(%x: tensor<8xf16> {replica.batch = "x"}) -> (tensor<8xf
 
 // The mean of an integer that is equal everywhere is the value, as f64, and no exchange.
 // CHECK-LABEL: replica.step @mean_of_a_shared_integer
-// CHECK-NOT: collective
+// CHECK-NOT: collective.start
 // CHECK: arith.sitofp
 replica.step @mean_of_a_shared_integer(%x: tensor<8xi32> {replica.scalar = "x"}) -> (tensor<8xf64> {replica.result = "y"}) {
   %y = replica.merge_call (%x : tensor<8xi32>) -> tensor<8xf64> {

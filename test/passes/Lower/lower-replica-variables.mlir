@@ -79,6 +79,7 @@ replica.step @read_across() -> (tensor<4xf32> {replica.result = "a"}, tensor<4xf
   // CHECK-NEXT: %[[OWN:.*]] = replica.read @sum
   %own = replica.read @sum : tensor<4xf32>
   %r:3 = replica.merge_call -> tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {
+    // CHECK-NEXT: collective.barrier @all
     // CHECK-NEXT: %[[A:.*]] = replica.read @sum
     // CHECK-NEXT: collective.start all_reduce sum @all(%[[A]]
     // CHECK-NEXT: %[[SUM:.*]] = collective.wait
@@ -93,6 +94,7 @@ replica.step @read_across() -> (tensor<4xf32> {replica.result = "a"}, tensor<4xf
     %c = replica.read @first : tensor<4xf32>
     replica.yield %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }
+  // CHECK-NEXT: collective.barrier @all
   // CHECK-NEXT: replica.return %[[OWN]], %[[SUM]], %[[MEAN]], %[[FIRST]]
   replica.return %own, %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
