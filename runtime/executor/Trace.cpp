@@ -3,13 +3,9 @@
 #include "runtime/executor/Trace.h"
 
 #include "runtime/executor/Report.h"
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include "runtime/support/TraceFile.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace lockstep::runtime {
 
@@ -68,44 +64,21 @@ void Trace::passes(const Replica &replica, uint32_t channel) {
   track.waitBegin = -1;
 }
 
-namespace {
-
-std::string jsonText(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false,
-                                   nlohmann::json::error_handler_t::replace);
-}
-
-/// A line that names a process or a thread.
-std::string nameLine(const char *what, size_t process, size_t thread,
-                     std::string_view name) {
-  return fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\","
-                     "\"args\":{{\"name\":{}}}}}",
-                     process, thread, what, jsonText(name));
-}
-
-} // namespace
-
 Status writeTraces(const std::string &path,
                    std::span<const TraceProcess> processes) {
-  std::FILE *stream = std::fopen(path.c_str(), "wb");
-  if (!stream)
-    return systemError(
-        fmt::format("cannot write trace '{}': {}", path, std::strerror(errno)));
   // Executors begin at different times; all events are relative to the epoch of
   // the first.
   auto epoch = processes.front().trace->epoch;
-  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
-  bool good = true;
+  TraceFile file;
   for (size_t pid = 0; pid < processes.size(); ++pid) {
     const Trace &trace = *processes[pid].trace;
     int64_t shift = std::chrono::duration_cast<std::chrono::nanoseconds>(
                         trace.epoch - epoch)
                         .count();
-    text += (pid ? ",\n" : "") +
-            nameLine("process_name", pid, 0, processes[pid].name);
+    file.nameProcess(pid, processes[pid].name);
     for (size_t tid = 0; tid < trace.tracks.size(); ++tid) {
       const Trace::Track &track = trace.tracks[tid];
-      text += ",\n" + nameLine("thread_name", pid, tid, track.name);
+      file.nameThread(pid, tid, track.name);
       for (const Trace::Event &event : track.events) {
         const Instruction &instruction = event.program->code[event.command];
         std::string_view category =
@@ -118,30 +91,19 @@ Status writeTraces(const std::string &path,
             : instruction.opcode == Opcode::launch
                 ? std::string(event.program->kernelName(event.command))
                 : event.program->describe(event.command);
-        text += fmt::format(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:."
-                            "3f},\"dur\":{:.3f},"
-                            "\"name\":{},\"cat\":\"{}\",\"args\":{{\"command\":"
-                            "{},\"program\":{},"
-                            "\"location\":{}}}}}",
-                            pid, tid, double(event.begin + shift) / 1000,
-                            double(event.end - event.begin) / 1000,
-                            jsonText(name), category, event.command,
-                            jsonText(event.program->name()),
-                            jsonText(event.program->location(event.command)));
+        file.addEvent({.process = pid,
+                       .thread = tid,
+                       .begin = double(event.begin + shift) / 1000,
+                       .duration = double(event.end - event.begin) / 1000,
+                       .name = name,
+                       .category = category,
+                       .command = event.command,
+                       .program = event.program->name(),
+                       .location = event.program->location(event.command)});
       }
-      good = good &&
-             std::fwrite(text.data(), 1, text.size(), stream) == text.size();
-      text.clear();
     }
   }
-  text += "\n]}\n";
-  good =
-      good && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
-  good = std::fclose(stream) == 0 && good;
-  if (!good)
-    return systemError(
-        fmt::format("cannot write trace '{}': {}", path, std::strerror(errno)));
-  return Status::success();
+  return file.write(path);
 }
 
 } // namespace lockstep::runtime

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -49,6 +50,57 @@ TEST(LocalNetwork, givesAndTakesBack) {
   network[1]->release(*received);
   EXPECT_EQ(network[0]->receive(), &message);
   EXPECT_EQ(network[0]->receive(), nullptr);
+}
+
+/// Waits for the next message.
+Message *receive(Network &network) {
+  Message *message;
+  while (!(message = network.receive()))
+    std::this_thread::yield();
+  return message;
+}
+
+// Over a link, messages take at least their latency and the time of their
+// bytes, one after the other, and arrive in the order in which they were sent.
+TEST(LocalNetwork, delaysMessagesLikeALink) {
+  using namespace std::chrono;
+  // 1 ms, and 1 us per byte.
+  auto network = *LocalNetwork::create({{0, 1}, {1, 1}}, Link{1e-3, 1e-6});
+  std::array<std::byte, 1000> bytes{};
+  MessagePiece piece{bytes.data(), bytes.size()};
+  Message large, small;
+  large.to = small.to = 1;
+  large.pieces = {&piece, 1};
+  auto begin = steady_clock::now();
+  network[0]->send(large);
+  network[0]->send(small);
+  Message *first = receive(*network[1]);
+  EXPECT_GE(steady_clock::now() - begin, milliseconds(2));
+  EXPECT_EQ(first, &large);
+  Message *second = first->next ? first->next : receive(*network[1]);
+  EXPECT_GE(steady_clock::now() - begin, milliseconds(3));
+  EXPECT_EQ(second, &small);
+  // A message that returns is not delayed, nor is one to the executor itself.
+  network[1]->release(*first);
+  EXPECT_EQ(network[0]->receive(), &large);
+  small.to = 0;
+  network[0]->send(small);
+  EXPECT_EQ(network[0]->receive(), &small);
+}
+
+// After an abort, a message on its way never arrives: its sender frees it.
+TEST(LocalNetwork, discardsDelayedMessagesOnAbort) {
+  auto network = *LocalNetwork::create({{0, 1}, {1, 1}}, Link{1e6, 1});
+  auto message = std::make_unique<Message>();
+  message->to = 1;
+  network[0]->send(*message);
+  network[1]->abort({StatusCode::interrupted, "enough"});
+  network[0]->settle();
+  message.reset();
+  Message late;
+  late.to = 1;
+  network[0]->send(late);
+  EXPECT_EQ(network[1]->receive(), nullptr);
 }
 
 // Several threads of three executors send to one: nothing is lost, and each

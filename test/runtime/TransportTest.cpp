@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -35,6 +36,20 @@ TEST(OpenTransport, namesThatAreNone) {
   EXPECT_NE(error("simulated").find("does not define 'lockstepOpenTransport'"),
             std::string::npos)
       << error("simulated");
+}
+
+TEST(OpenTransport, slowHasALink) {
+  auto error = [](std::string_view name) {
+    return openTransport(name).status().message();
+  };
+  for (const char *options : {"", "1e-6", "0,1e9", "1e-6,-1", "1e-6,1e9,1"})
+    EXPECT_EQ(
+        error(fmt::format("slow:{}", options)),
+        fmt::format("transport 'slow:{0}': expected 'slow:LATENCY,BANDWIDTH' "
+                    "with positive seconds and bytes per second, found "
+                    "'slow:{0}'",
+                    options));
+  EXPECT_EQ((*openTransport("slow:1e-6,1e9"))->name(), "slow:1e-6,1e9");
 }
 
 TEST(OpenTransport, threadsIsTheDefault) {

@@ -68,6 +68,11 @@ std::string bytesText(uint64_t bytes) {
              : scaled(static_cast<double>(bytes) / 1024, 1024, units, " ");
 }
 
+std::string secondsText(double seconds) {
+  static constexpr const char *units[] = {"us", "ms", "s", nullptr};
+  return scaled(seconds * 1e6, 1000, units, " ");
+}
+
 std::string countText(uint64_t count) {
   static constexpr const char *units[] = {"k", "M", "G", "T", nullptr};
   return count < 1000

@@ -27,6 +27,8 @@ private:
 
 /// "516 B", "37.5 KiB"
 std::string bytesText(uint64_t bytes);
+/// "310 us", "1.25 ms"
+std::string secondsText(double seconds);
 /// "0", "262 k", "1.05 M"
 std::string countText(uint64_t count);
 

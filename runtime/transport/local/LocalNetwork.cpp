@@ -16,7 +16,8 @@ static std::string rangeText(const RankRange &range) {
 }
 
 Expected<std::vector<std::shared_ptr<Network>>>
-LocalNetwork::create(std::vector<RankRange> executors) {
+LocalNetwork::create(std::vector<RankRange> executors,
+                     std::optional<Link> link) {
   std::vector<RankRange> sorted = executors;
   std::sort(
       sorted.begin(), sorted.end(),
@@ -39,6 +40,11 @@ LocalNetwork::create(std::vector<RankRange> executors) {
     // put a message into any mailbox at any time.
     endpoints.emplace_back(shared, shared->endpoints.back().get());
   }
+  if (link)
+    shared->link = std::make_unique<SlowLink>(
+        *link, executors.size(), [state = shared.get()](Message &message) {
+          state->endpoints[message.to]->deliver(message);
+        });
   return endpoints;
 }
 
@@ -46,6 +52,8 @@ void LocalNetwork::send(Message &message) {
   message.from = index;
   count(message);
   sent.fetch_add(1, std::memory_order_relaxed);
+  if (shared.link && message.to != index)
+    return shared.link->send(message);
   shared.endpoints[message.to]->deliver(message);
 }
 
@@ -74,6 +82,8 @@ void LocalNetwork::abort(const Status &reason) {
         "executor {} ({}) has given up", index, rangeText(ownRanks())));
   }
   shared.aborted.store(true, std::memory_order_seq_cst);
+  if (shared.link)
+    shared.link->close();
   for (const auto &endpoint : shared.endpoints)
     endpoint->events().notify();
 }

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_TRANSPORT_LOCAL_LOCALNETWORK_H
 
 #include "runtime/transport/Network.h"
+#include "runtime/transport/local/SlowLink.h"
 
 #include <map>
 #include <memory>
@@ -16,9 +17,12 @@ namespace lockstep::runtime {
 class LocalNetwork final : public Network {
 public:
   /// One endpoint for each executor, in this order. They may be destroyed in
-  /// any order. Error: an executor without ranks, or a rank in two executors.
+  /// any order. With a link, messages to other executors take the time that it
+  /// would need for them. Error: an executor without ranks, or a rank in two
+  /// executors.
   static Expected<std::vector<std::shared_ptr<Network>>>
-  create(std::vector<RankRange> executors);
+  create(std::vector<RankRange> executors,
+         std::optional<Link> link = std::nullopt);
 
   void send(Message &message) override;
   void release(Message &message) override;
@@ -53,6 +57,8 @@ private:
     /// By topic and round, the post of each executor.
     std::map<std::pair<std::string, uint64_t>, std::map<uint32_t, std::string>>
         posts;
+    /// Null: messages arrive at once. Ends before the endpoints.
+    std::unique_ptr<SlowLink> link;
   };
 
   LocalNetwork(std::vector<RankRange> executors, uint32_t index, Shared &shared)
