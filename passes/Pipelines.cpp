@@ -42,6 +42,9 @@ static void addVerify(OpPassManager &pm, const CompileOptions &options) {
   replicas.servers = options.servers;
   replicas.partitioner = options.partitioner;
   pm.addPass(createSetReplicasPass(replicas));
+  SetTopologyPassOptions topology;
+  topology.topology = options.topology;
+  pm.addPass(createSetTopologyPass(topology));
   pm.addPass(createApplyStrategyPass());
   pm.addPass(createVerifyIndicesPass());
   VerifyUniformityPassOptions uniformity;
@@ -102,7 +105,15 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
 static void addBucket(OpPassManager &pm, const CompileOptions &options) {
   if (!options.optimize || !options.bucket)
     return;
+  // Members of a bucket are ready together: first, all collectives start in the
+  // order in which their operands are ready.
+  if (options.overlap) {
+    ScheduleCollectivesPassOptions schedule;
+    schedule.explain = false;
+    pm.addNestedPass<func::FuncOp>(createScheduleCollectivesPass(schedule));
+  }
   BucketCollectivesPassOptions bucket;
+  bucket.plan = options.planBuckets && options.overlap;
   bucket.bytesPerPack = options.bytesPerPack;
   pm.addNestedPass<func::FuncOp>(createBucketCollectivesPass(bucket));
   checkOrder(pm, options);

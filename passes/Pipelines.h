@@ -33,8 +33,12 @@ struct CompileOptions {
   /// Whether floats may be added in a different order if that saves a
   /// collective; changes results by rounding errors.
   bool reassociate = false;
-  /// Whether independent collectives are merged (part of -O2).
-  bool bucket = true;
+  /// What the schedule is made for: the name of a preset or of a JSON file;
+  /// empty keeps the module's.
+  std::string topology;
+  /// Whether independent collectives are merged (part of -O2), and whether the
+  /// cost model of the topology chooses the buckets.
+  bool bucket = true, planBuckets = true;
   /// Whether collectives start early and wait late (part of -O2).
   bool overlap = true;
   /// Bound on the size of a bucket in bytes if the program specifies none; 0:

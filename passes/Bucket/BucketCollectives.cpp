@@ -2,12 +2,16 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Analysis/ModuleTopology.h"
+#include "passes/Bucket/MergeCollectives.h"
+#include "passes/Bucket/ReadyTimes.h"
+#include "passes/Bucket/RoleBucket.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -40,114 +44,28 @@ bool mayBeBucketed(collective::StartOp start) {
   });
 }
 
-collective::WaitOp getWait(collective::StartOp start) {
-  return cast<collective::WaitOp>(*start->user_begin());
-}
-
-/// Adds the operations of the block that depend on `root`, itself included, to
-/// the `dependents` of others.
-void addDependents(Operation *root, llvm::SetVector<Operation *> &dependents) {
-  unsigned known = dependents.size();
-  dependents.insert(root);
-  for (unsigned i = known; i < dependents.size(); ++i)
-    for (Operation *user : dependents[i]->getUsers())
-      if (Operation *ancestor = root->getBlock()->findAncestorOpInBlock(*user))
-        dependents.insert(ancestor);
-}
-
-/// Whether ranks of other roles than `role` take part in `op`, or in an
-/// operation in it. Both sides must issue such exchanges in the same order.
-bool isWithOtherRoles(Operation *op, device::RoleOp role,
-                      SymbolTableCollection &symbols) {
-  return op
-      ->walk([&](CollectiveOpInterface collective) {
-        auto name = collective->getAttrOfType<FlatSymbolRefAttr>("group");
-        auto group = name
-                         ? symbols.lookupNearestSymbolFrom<collective::GroupOp>(
-                               collective, name)
-                         : nullptr;
-        if (!group)
-          return WalkResult::advance();
-        // A group without a list of ranks is that of all replicas, a role.
-        int64_t first = role.getFirstRank(), end = first + role.getRanks();
-        ArrayRef<int64_t> ranks =
-            group.getRanks().value_or(ArrayRef<int64_t>());
-        bool isOwn =
-            !group.getWithReplicas() && llvm::all_of(ranks, [&](int64_t rank) {
-              return first <= rank && rank < end;
-            });
-        return isOwn ? WalkResult::advance() : WalkResult::interrupt();
-      })
-      .wasInterrupted();
-}
-
-/// A bucket while it is formed.
-class Bucket {
-public:
-  Bucket(device::RoleOp role, SymbolTableCollection &symbols)
-      : role(role), symbols(&symbols) {}
-
-  bool isEmpty() const { return members.empty(); }
-  int64_t getSize() const { return size; }
-  ArrayRef<collective::StartOp> getMembers() const { return members; }
-  bool isDependent(collective::StartOp start) const {
-    return dependents.contains(start);
-  }
-
-  void add(collective::StartOp start, int64_t bytes) {
-    members.push_back(start);
-    size += bytes;
-    addDependents(getWait(start), dependents);
-    if (!next)
-      next = start->getNextNode();
-  }
-
-  /// Whether making `start`, which is behind the members, a member would move
-  /// an exchange with another role that depends on the members behind another
-  /// such exchange. The other role may need the first to compute what it sends
-  /// in the second, and would wait forever.
-  bool wouldReorderExchanges(collective::StartOp start) {
-    if (!role)
-      return false;
-    // Operations before `start` do not depend on members that are added later,
-    // so each operation is visited once.
-    for (; next != start; next = next->getNextNode()) {
-      bool isMoved = dependents.contains(next);
-      if (!(isMoved && moves) && isWithOtherRoles(next, role, *symbols)) {
-        if (!isMoved && moves)
-          return true;
-        moves |= isMoved;
-      }
-    }
-    return false;
-  }
-
-private:
-  device::RoleOp role;
-  SymbolTableCollection *symbols;
-  SmallVector<collective::StartOp> members;
-  llvm::SetVector<Operation *> dependents;
-  int64_t size = 0;
-  /// The first operation that has not been visited by `wouldReorderExchanges`.
-  Operation *next = nullptr;
-  /// Whether an exchange with another role that depends on the members has been
-  /// found.
-  bool moves = false;
-};
-
 struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   using BucketCollectivesPassBase::BucketCollectivesPassBase;
 
   void runOnOperation() override {
+    module = getOperation()->getParentOfType<ModuleOp>();
+    FailureOr<runtime::Topology> found = getTopology(module);
+    if (failed(found))
+      return signalPassFailure();
+    topology = std::move(*found);
+    if (plan) {
+      FailureOr<int64_t> count = replica::getReplicaCount(module);
+      if (failed(count))
+        return signalPassFailure();
+      replicas = *count;
+    }
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
-    SymbolTableCollection symbols;
     for (Block *block : blocks)
-      runOnBlock(*block, symbols);
+      runOnBlock(*block);
   }
 
-  void runOnBlock(Block &block, SymbolTableCollection &symbols) {
-    device::RoleOp role = device::getRole(getOperation());
+  void runOnBlock(Block &block) {
     llvm::MapVector<BucketKey, SmallVector<collective::StartOp>> candidates;
     for (auto start : block.getOps<collective::StartOp>()) {
       if (mayBeBucketed(start))
@@ -160,40 +78,143 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         missed(starts.front(), "shares no bucket: others differ in " +
                                    getDifferences(key, candidates));
     for (auto &[key, starts] : candidates) {
+      if (starts.size() < 2)
+        continue;
       // Merging buckets of other keys may have moved starts.
       llvm::sort(starts, [](Operation *a, Operation *b) {
         return a->isBeforeInBlock(b);
       });
-      int64_t bound =
-          std::get<int64_t>(key) != 0 ? std::get<int64_t>(key) : bytesPerPack;
-      Bucket bucket(role, symbols);
-      for (collective::StartOp start : starts) {
-        int64_t bytes = *start.getContributedBytes();
-        bool full = bound > 0 && bucket.getSize() + bytes > bound;
-        bool reorders =
-            !bucket.isEmpty() && bucket.wouldReorderExchanges(start);
-        if (!bucket.isEmpty() &&
-            (full || reorders || bucket.isDependent(start))) {
-          if (reorders)
-            missed(start,
-                   "begins a new bucket: with the one before, an exchange with "
-                   "a server would move behind another one");
-          else if (full)
-            missed(start, "begins a new bucket: with the " +
-                              bytesText(bucket.getSize()) +
-                              " before it would exceed bytes_per_pack, " +
-                              bytesText(bound));
-          else
-            missed(start, "begins a new bucket: it depends on the result of "
-                          "the one before");
-          merge(bucket.getMembers(), bound);
-          bucket = Bucket(role, symbols);
-        }
-        bucket.add(start, bytes);
+      int64_t bound = std::get<int64_t>(key) != 0 ? std::get<int64_t>(key)
+                                                  : bytesPerPack.getValue();
+      std::vector<size_t> ends = device::getRole(getOperation())
+                                     ? keepOrderOfRoles(starts, bound)
+                                     : divide(block, starts, bound);
+      size_t begin = 0;
+      for (size_t end : ends) {
+        merge(ArrayRef(starts).slice(begin, end - begin), bound);
+        begin = end;
       }
-      merge(bucket.getMembers(), bound);
     }
   }
+
+  /// The part of a collective's latency by which the exchange may end later if
+  /// that saves a collective.
+  static constexpr double kSlack = 0.1;
+
+  /// The ends of the buckets for collectives of replicas, which are all in the
+  /// same order.
+  std::vector<size_t> divide(Block &block,
+                             MutableArrayRef<collective::StartOp> starts,
+                             int64_t bound) {
+    std::vector<runtime::BucketMember> members = findDependences(block, starts);
+    for (auto [start, member] : llvm::zip_equal(starts, members))
+      member.bytes = *start.getContributedBytes();
+    if (!plan || topology.reducesOnCompute) {
+      // Each collective costs its latency, and hides behind no kernel.
+      runtime::BucketPlan best = runtime::fillBuckets(
+          members, runtime::TransferTime({{}}), uint64_t(bound));
+      explainEnds(starts, members, best.ends, bound);
+      return std::move(best.ends);
+    }
+    SymbolTableCollection symbols;
+    ReadyTimes times(block, topology, replicas, symbols);
+    for (auto [start, member] : llvm::zip_equal(starts, members))
+      member.ready = times.of(start);
+    runtime::TransferTime time =
+        runtime::transferTime(topology, starts.front().getKindProperties().kind,
+                              times.membersOf(starts.front()));
+    runtime::BucketPlan best = runtime::planBuckets(
+        members, time, uint64_t(bound), time.seconds(0) * kSlack);
+    explainPlan(starts, members, time, best);
+    return std::move(best.ends);
+  }
+
+  /// Members in the order of the block, each with the first one that may share
+  /// its bucket.
+  static std::vector<runtime::BucketMember>
+  findDependences(Block &block, ArrayRef<collective::StartOp> starts) {
+    llvm::DenseMap<Operation *, size_t> startIndex, waitIndex;
+    for (auto [i, start] : llvm::enumerate(starts)) {
+      startIndex[start] = i;
+      waitIndex[getWait(start)] = i;
+    }
+    std::vector<runtime::BucketMember> members(starts.size());
+    // For each operation, the number of members up to the last one on whose
+    // result it depends.
+    llvm::DenseMap<Operation *, size_t> after;
+    size_t first = 0;
+    for (Operation &op : block) {
+      size_t latest = 0;
+      op.walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *producer = operand.getDefiningOp())
+            if (auto it = after.find(producer); it != after.end())
+              latest = std::max(latest, it->second);
+      });
+      if (auto it = waitIndex.find(&op); it != waitIndex.end())
+        latest = std::max(latest, it->second + 1);
+      if (latest)
+        after[&op] = latest;
+      if (auto it = startIndex.find(&op); it != startIndex.end()) {
+        first = std::max(first, latest);
+        members[it->second].first = first;
+      }
+    }
+    return members;
+  }
+
+  /// The ends of the buckets in a function of one of several roles.
+  std::vector<size_t>
+  keepOrderOfRoles(MutableArrayRef<collective::StartOp> starts, int64_t bound) {
+    device::RoleOp role = device::getRole(getOperation());
+    SymbolTableCollection symbols;
+    RoleBucket bucket(role, symbols);
+    std::vector<runtime::BucketMember> members =
+        findDependences(*starts.front()->getBlock(), starts);
+    std::vector<size_t> ends;
+    size_t begin = 0;
+    int64_t size = 0;
+    for (auto [i, start] : llvm::enumerate(starts)) {
+      int64_t bytes = *start.getContributedBytes();
+      bool reorders = bucket.wouldReorderExchanges(start);
+      bool isFull = bound > 0 && size + bytes > bound;
+      if (i > begin && (reorders || isFull || members[i].first > begin)) {
+        if (reorders)
+          missed(start,
+                 "begins a new bucket: with the one before, an exchange with "
+                 "a server would move behind another one");
+        else
+          explainEnd(start, size, members[i].first > begin, bound);
+        ends.push_back(i);
+        begin = i;
+        size = 0;
+        bucket = RoleBucket(role, symbols);
+      }
+      bucket.add(start);
+      size += bytes;
+    }
+    ends.push_back(starts.size());
+    return ends;
+  }
+
+  void merge(ArrayRef<collective::StartOp> bucket, int64_t bound) {
+    if (bucket.size() < 2)
+      return;
+    collective::StartOp merged = mergeCollectives(bucket);
+    SmallVector<std::string> members =
+        llvm::map_to_vector(merged.getInputs(), valueText);
+    remark::passed(merged.getLoc(), decision(Stage::Bucket, "Bucket",
+                                             getOperation().getSymName()))
+        << (countText(bucket.size(), "collective") + " in one bucket, " +
+            collectiveText(merged) +
+            (bound > 0 ? ", within bytes_per_pack of " + bytesText(bound)
+                       : ", no bound given") +
+            ": " + listText(members));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Remarks
+  //===--------------------------------------------------------------------===//
 
   void missed(collective::StartOp start, const Twine &reason) {
     remark::missed(start.getLoc(), decision(Stage::Bucket, "NotMerged",
@@ -201,6 +222,75 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         << (collectiveText(start) + " " + reason).str();
   }
 
+  /// Why the bucket before `start`, of `size` bytes, ends there.
+  void explainEnd(collective::StartOp start, int64_t size, bool isDependent,
+                  int64_t bound) {
+    if (isDependent)
+      missed(start, "begins a new bucket: it depends on the result of the one "
+                    "before");
+    else
+      missed(start, "begins a new bucket: with the " + bytesText(size) +
+                        " before it would exceed bytes_per_pack, " +
+                        bytesText(bound));
+  }
+
+  void explainEnds(MutableArrayRef<collective::StartOp> starts,
+                   ArrayRef<runtime::BucketMember> members,
+                   ArrayRef<size_t> ends, int64_t bound) {
+    size_t begin = 0;
+    for (size_t end : ends.drop_back()) {
+      int64_t size = 0;
+      for (const runtime::BucketMember &member :
+           members.slice(begin, end - begin))
+        size += member.bytes;
+      bool isDependent = members[end].first > begin;
+      explainEnd(starts[end], size, isDependent, bound);
+      begin = end;
+    }
+  }
+
+  /// Reports what the model expects of the plan, and why each bucket ends.
+  void explainPlan(MutableArrayRef<collective::StartOp> starts,
+                   ArrayRef<runtime::BucketMember> members,
+                   const runtime::TransferTime &time,
+                   const runtime::BucketPlan &best) {
+    StringRef function = getOperation().getSymName();
+    double least = runtime::leastEnd(members, time);
+    int64_t bytes = 0;
+    for (const runtime::BucketMember &member : members)
+      bytes += member.bytes;
+    remark::analysis(starts.front().getLoc(),
+                     decision(Stage::Bucket, "Plan", function))
+        << (countText(starts.size(), "collective") + ", " + bytesText(bytes) +
+            ", in " + countText(best.ends.size(), "bucket") + " for '" +
+            topology.name + "': operands are ready from " +
+            secondsText(members.front().ready) + " to " +
+            secondsText(members.back().ready) + ", the exchange ends at " +
+            secondsText(best.end) + "; no plan ends before " +
+            secondsText(least));
+    size_t begin = 0;
+    double linkFree = 0;
+    for (size_t end : best.ends) {
+      int64_t size = 0;
+      for (const runtime::BucketMember &member :
+           members.slice(begin, end - begin))
+        size += member.bytes;
+      double ready = members[end - 1].ready,
+             startTime = std::max(ready, linkFree);
+      linkFree = startTime + time.seconds(size);
+      if (end < starts.size()) {
+        std::string reason =
+            members[end].first > begin
+                ? "it depends on the result of the one before"
+                : "it is ready at " + secondsText(members[end].ready) +
+                      ", and the " + bytesText(size) +
+                      " before it are sent from " + secondsText(startTime) +
+                      " to " + secondsText(linkFree);
+        missed(starts[end], "begins a new bucket: " + reason);
+      }
+      begin = end;
+    }
+  }
   /// The elements in which `key` differs from all others, or else from any
   /// other one.
   static std::string getDifferences(
@@ -230,72 +320,9 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     return listText(names.empty() ? find(/*fromAll=*/false) : names);
   }
 
-  /// Replaces the collectives of `bucket` by one at the start of the last of
-  /// them. Operations that depend on the others are moved behind its wait.
-  void merge(ArrayRef<collective::StartOp> bucket, int64_t bound) {
-    if (bucket.size() < 2)
-      return;
-    collective::StartOp last = bucket.back();
-    OpBuilder builder(last);
-    SmallVector<Value> operands;
-    SmallVector<Type> results;
-    SmallVector<Location> locations;
-    for (collective::StartOp start : bucket) {
-      llvm::append_range(operands, start.getInputs());
-      llvm::append_range(results, start.getPending().getType().getResults());
-      locations.push_back(start.getLoc());
-    }
-    Location loc = builder.getFusedLoc(locations);
-    auto merged = collective::StartOp::create(
-        builder, loc,
-        collective::PendingType::get(builder.getContext(), results),
-        last.getKindAttr(), last.getReductionAttr(), last.getGroupAttr(),
-        IntegerAttr(), operands,
-        /*sizes=*/ValueRange(), IntegerAttr(), last.getBytesPerPackAttr(),
-        /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr(),
-        /*sources=*/DenseI64ArrayAttr());
-    auto wait =
-        collective::WaitOp::create(builder, loc, results, merged, operands);
-    SmallVector<std::string> members = llvm::map_to_vector(operands, valueText);
-    remark::passed(
-        loc, decision(Stage::Bucket, "Bucket", getOperation().getSymName()))
-        << (countText(bucket.size(), "collective") + " in one bucket, " +
-            collectiveText(merged) +
-            (bound > 0 ? ", within bytes_per_pack of " + bytesText(bound)
-                       : ", no bound given") +
-            ": " + listText(members));
-
-    // Move all operations before the new wait that depend on a result behind
-    // it, in the same order.
-    llvm::SetVector<Operation *> dependents;
-    llvm::DenseSet<Operation *> waits;
-    for (collective::StartOp start : bucket) {
-      waits.insert(getWait(start));
-      addDependents(getWait(start), dependents);
-    }
-    SmallVector<Operation *> ordered;
-    for (Operation *op : dependents)
-      if (op->isBeforeInBlock(wait) && !waits.contains(op))
-        ordered.push_back(op);
-    llvm::sort(ordered, [](Operation *a, Operation *b) {
-      return a->isBeforeInBlock(b);
-    });
-    Operation *position = wait;
-    for (Operation *op : ordered) {
-      op->moveAfter(position);
-      position = op;
-    }
-
-    unsigned offset = 0;
-    for (collective::StartOp start : bucket) {
-      collective::WaitOp old = getWait(start);
-      old.replaceAllUsesWith(
-          wait.getResults().slice(offset, old.getNumResults()));
-      offset += old.getNumResults();
-      old.erase();
-      start.erase();
-    }
-  }
+  ModuleOp module;
+  runtime::Topology topology;
+  int64_t replicas = 0;
 };
 } // namespace
 } // namespace lockstep

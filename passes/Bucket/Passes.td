@@ -7,9 +7,15 @@ def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
   let summary = "merges independent collectives into buckets";
   let description = [{
     Collectives of one block, group, kind, reduction and element type that do not depend on each other become one with many operands, in
-    the order in which their operands are ready. `bytes_per_pack`, if the user specifies it, bounds the size of a bucket. The order of
-    exchanges with servers does not change: a collective is not merged with a later one if an exchange that depends on its result would move
-    behind another exchange with a server.
+    the order in which they start. `bytes_per_pack`, if the user specifies it, bounds the size of a bucket.
+
+    With `plan`, the cost model of the module's topology decides: a bucket waits for its last member, but each collective has a latency, and
+    the link carries one at a time. Among all divisions into buckets of consecutive members, the one whose exchange ends first is taken. On a
+    topology whose reductions are executed by the cores that execute kernels, nothing hides behind kernels, and buckets are as large as
+    possible.
+
+    The order of exchanges with servers does not change: a collective is not merged with a later one if an exchange that depends on its
+    result would move behind another exchange with a server. With several roles, there is no plan.
 
     ```mlir
     // before
@@ -19,7 +25,9 @@ def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
     %h = collective.start all_reduce sum @all (%a, %b : tensor<4xf32>, tensor<8xf32>) -> !collective.pending<tensor<4xf32>, tensor<8xf32>>
     ```
   }];
-  let options = [Option<"bytesPerPack", "bytes-per-pack", "int64_t", /*default=*/"0", "bound on the size of a bucket in bytes, if the program gives none; 0: no bound">];
+  let options = [Option<"plan", "plan", "bool", /*default=*/"false",
+      "divide collectives into the buckets whose exchange ends first, by the cost model of the module's topology">,
+    Option<"bytesPerPack", "bytes-per-pack", "int64_t", /*default=*/"0", "bound on the size of a bucket in bytes, if the program gives none; 0: no bound">];
   let dependentDialects = ["::lockstep::collective::CollectiveDialect"];
 }
 

@@ -1,8 +1,8 @@
 //===- GenerateCode.cpp - Native code of all kernels ----------------------===//
 
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Analysis/KernelCost.h"
 #include "passes/Codegen/Codegen.h"
-#include "passes/Codegen/CostEstimate.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Emit/ArgumentTables.h"
 #include "passes/Passes.h"
@@ -48,8 +48,11 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
     }
     if (module.getOps<device::KernelOp>().empty())
       return;
-    for (auto kernel : module.getOps<device::KernelOp>())
-      estimateCost(kernel);
+    for (auto kernel : module.getOps<device::KernelOp>()) {
+      KernelCost cost = estimateCost(kernel);
+      kernel.setFlops(cost.flops);
+      kernel.setBytes(cost.bytes);
+    }
     findEqualKernels();
     SmallVector<Chunk> chunks;
     for (auto [i, target] : llvm::enumerate(*targets))

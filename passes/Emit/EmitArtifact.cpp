@@ -7,6 +7,7 @@
 #include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Interfaces/PlainValues.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Analysis/ModuleTopology.h"
 #include "passes/Analysis/UserLocation.h"
 #include "passes/Emit/ArgumentTables.h"
 #include "passes/Emit/Elements.h"
@@ -84,6 +85,8 @@ private:
     if (failed(replicas))
       return failure();
     tables.replicas = *replicas;
+    if (auto topology = module->getAttrOfType<StringAttr>(kTopologyAttr))
+      tables.topology = topology.str();
     // Sorted by kind, so that the bytes do not depend on the order of
     // operations of different kinds.
     return success(succeeded(emitAll<collective::GroupOp>()) &&

@@ -5,6 +5,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/PlainValues.h"
+#include "passes/Analysis/ModuleTopology.h"
 #include "passes/Emit/ArgumentTables.h"
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitArtifact.h"
@@ -41,6 +42,9 @@ public:
     OwningOpRef<ModuleOp> module = ModuleOp::create(location, name);
     (*module)->setAttr(kReplicasAttr,
                        builder.getI64IntegerAttr(tables.replicas()));
+    if (tables.topology())
+      (*module)->setAttr(kTopologyAttr,
+                         builder.getStringAttr(text(tables.topology())));
     builder.setInsertionPointToEnd(module->getBody());
     for (const artifact::Group *group : elements(tables.groups()))
       import(*group);

@@ -3,6 +3,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Analysis/ModuleTopology.h"
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Emit/VariableSymbols.h"
 #include "passes/Passes.h"
@@ -70,10 +71,13 @@ struct SealModule : impl::SealModulePassBase<SealModule> {
     FailureOr<int64_t> replicas = getReplicas(module);
     if (failed(replicas))
       return signalPassFailure();
+    Attribute topology = module->getAttr(kTopologyAttr);
     module->setDiscardableAttrs(ArrayRef<NamedAttribute>());
     module->setAttr(
         kReplicasAttr,
         IntegerAttr::get(IntegerType::get(&getContext(), 64), *replicas));
+    if (topology)
+      module->setAttr(kTopologyAttr, topology);
     for (auto strategy :
          llvm::make_early_inc_range(module.getOps<replica::StrategyOp>()))
       strategy.erase();

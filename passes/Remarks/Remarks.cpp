@@ -18,6 +18,18 @@ remark::RemarkOpts lockstep::decision(Stage stage, StringRef name,
       .function(function);
 }
 
+/// A value from 0 to 1023 with three digits, and its unit.
+static std::string quantityText(double value, StringRef unit) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.*f ",
+                                                 value < 10    ? 2
+                                                 : value < 100 ? 1
+                                                               : 0,
+                                                 value)
+                                 << unit;
+  return text;
+}
+
 std::string lockstep::bytesText(int64_t bytes) {
   if (bytes < 1024)
     return (Twine(bytes) + " B").str();
@@ -29,14 +41,19 @@ std::string lockstep::bytesText(int64_t bytes) {
     if (value < 1023.5)
       break;
   }
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.*f ",
-                                                 value < 10    ? 2
-                                                 : value < 100 ? 1
-                                                               : 0,
-                                                 value)
-                                 << unit;
-  return text;
+  return quantityText(value, unit);
+}
+
+std::string lockstep::secondsText(double seconds) {
+  double value = seconds * 1e6;
+  StringRef unit = "us";
+  for (StringRef next : {"ms", "s"}) {
+    if (value < 999.5)
+      break;
+    value /= 1000;
+    unit = next;
+  }
+  return quantityText(value, unit);
 }
 
 std::string lockstep::typeText(RankedTensorType type) {

@@ -27,6 +27,9 @@ mlir::remark::RemarkOpts decision(Stage stage, llvm::StringRef name,
 /// "516 B", "37.5 KiB"
 std::string bytesText(int64_t bytes);
 
+/// "1.25 ms", "310 us"
+std::string secondsText(double seconds);
+
 /// "64x128xf32"
 std::string typeText(mlir::RankedTensorType type);
 

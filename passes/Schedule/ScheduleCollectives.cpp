@@ -4,12 +4,18 @@
 // of collectives, then computations of one replica, then waits, then
 // computations that are executed once for all replicas: so communication
 // overlaps as much as possible with computation, and the points at which
-// replicas synchronize are few. The order of collectives does not change.
+// replicas synchronize are few. On a network, where each replica is a process,
+// no computation needs the others, and all come before waits: what depends on
+// the first bucket is computed while the second is exchanged. Collectives start
+// in the order in which their operands are ready; it is the same on all
+// replicas, since they execute the same function. Programs of several roles
+// keep the order of collectives: all roles have to agree on it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Analysis/ModuleTopology.h"
 #include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Passes.h"
 #include "passes/Schedule/ScheduleRemarks.h"
@@ -32,15 +38,23 @@ enum class Priority { Constant, Start, Replica, Wait, Uniform, Last };
 
 class BlockScheduler {
 public:
-  BlockScheduler(Block &block, const UniformityAnalysis &uniformity)
-      : block(block), uniformity(uniformity) {}
+  /// With `sharesProcess`, replicas are in one process, and compute uniform
+  /// values once.
+  BlockScheduler(Block &block, const UniformityAnalysis &uniformity,
+                 bool keepsOrder, bool sharesProcess)
+      : block(block), uniformity(uniformity), keepsOrder(keepsOrder),
+        sharesProcess(sharesProcess) {}
 
   void run() {
     collect();
-    using Entry = std::pair<unsigned, unsigned>;
+    using Entry = std::pair<std::pair<unsigned, unsigned>, unsigned>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+    // Collectives end in the order in which they start, so that is the order of
+    // waits; all others keep that of the program.
+    unsigned started = 0;
     auto enqueue = [&](unsigned i) {
-      ready.push({static_cast<unsigned>(priority(ops[i])), i});
+      unsigned order = isa<collective::WaitOp>(ops[i]) ? started++ : i;
+      ready.push({{static_cast<unsigned>(priority(ops[i])), order}, i});
     };
     for (unsigned i = 0; i < ops.size(); ++i)
       if (pending[i] == 0)
@@ -65,9 +79,9 @@ private:
       return Priority::Start;
     if (isa<collective::WaitOp, collective::BarrierOp>(op))
       return Priority::Wait;
-    if (op->getNumResults() > 0 && llvm::all_of(op->getResults(), [&](Value v) {
-          return uniformity.isUniform(v);
-        }))
+    if (sharesProcess && op->getNumResults() > 0 &&
+        llvm::all_of(op->getResults(),
+                     [&](Value v) { return uniformity.isUniform(v); }))
       return Priority::Uniform;
     return Priority::Replica;
   }
@@ -80,16 +94,20 @@ private:
     }
     users.resize(ops.size());
     pending.resize(ops.size());
-    std::optional<unsigned> lastCommunication;
+    // The last operation that all later collectives stay behind, and the
+    // collectives since then.
+    std::optional<unsigned> lastFixed;
+    SmallVector<unsigned> movable;
     for (auto [i, op] : llvm::enumerate(ops)) {
       llvm::SetVector<unsigned> sources;
-      bool communicates = false, loadsBatch = false;
+      bool communicates = false, isFixed = false, loadsBatch = false;
       op->walk([&](Operation *inner) {
         loadsBatch |= isa<device::LoadBatchOp>(inner);
         // A wait depends only on its start, so that it can be late.
         communicates |=
             isa<collective::CollectiveDialect>(inner->getDialect()) &&
             !isa<collective::WaitOp>(inner);
+        isFixed |= isa<collective::BarrierOp>(inner);
         for (Value operand : inner->getOperands())
           if (Operation *producer = operand.getDefiningOp())
             if (auto it = index.find(producer);
@@ -97,9 +115,15 @@ private:
               sources.insert(it->second);
       });
       if (communicates) {
-        if (lastCommunication)
-          sources.insert(*lastCommunication);
-        lastCommunication = i;
+        if (lastFixed)
+          sources.insert(*lastFixed);
+        if (isFixed || keepsOrder) {
+          sources.insert_range(movable);
+          movable.clear();
+          lastFixed = i;
+        } else {
+          movable.push_back(i);
+        }
       }
       // A batch is loaded after all operations before it, since it overwrites
       // the previous batch.
@@ -114,6 +138,7 @@ private:
 
   Block &block;
   const UniformityAnalysis &uniformity;
+  bool keepsOrder, sharesProcess;
   std::vector<Operation *> ops;
   std::vector<std::vector<unsigned>> users;
   std::vector<unsigned> pending;
@@ -121,14 +146,23 @@ private:
 
 struct ScheduleCollectives
     : impl::ScheduleCollectivesPassBase<ScheduleCollectives> {
+  using ScheduleCollectivesPassBase::ScheduleCollectivesPassBase;
+
   void runOnOperation() override {
     const auto &uniformity = getAnalysis<UniformityAnalysis>();
+    bool keepsOrder = device::getRole(getOperation()) != nullptr;
+    FailureOr<runtime::Topology> topology =
+        getTopology(getOperation()->getParentOfType<ModuleOp>());
+    if (failed(topology))
+      return signalPassFailure();
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks) {
       ScheduleRemarks remarks(*block, getOperation().getSymName());
-      BlockScheduler(*block, uniformity).run();
-      remarks.emit();
+      BlockScheduler(*block, uniformity, keepsOrder, topology->reducesOnCompute)
+          .run();
+      if (explain)
+        remarks.emit();
     }
   }
 };

@@ -24,6 +24,22 @@ def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lockstep::replica::ReplicaDialect"];
 }
 
+def SetTopologyPass : Pass<"set-topology", "::mlir::ModuleOp"> {
+  let summary = "sets the topology that the schedule is made for";
+  let description = [{
+    The name of a preset is kept as such; of a file, its contents are stored, so that the module does not depend on the file. A module without
+    the attribute is scheduled for `host`.
+
+    ```mlir
+    // before
+    module {
+    // after --set-topology="topology=ethernet-25g"
+    module attributes {device.topology = "ethernet-25g"} {
+    ```
+  }];
+  let options = [Option<"topology", "topology", "std::string", /*default=*/"", "a preset, or a JSON file; empty keeps the module's">];
+}
+
 def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
   let summary = "checks a module against the rules of its strategy, and makes them explicit";
   let description = [{

@@ -25,7 +25,17 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-KINDS = ["console", "sh", "text", "python", "mlir", "cpp", "c", "cmake"]
+KINDS = [
+    "console",
+    "sh",
+    "text",
+    "python",
+    "mlir",
+    "cpp",
+    "c",
+    "cmake",
+    "json",
+]
 DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 
 

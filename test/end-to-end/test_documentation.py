@@ -42,6 +42,7 @@ TOOLS = [
     "opt",
     "run",
     "sign",
+    "simulate",
     "translate",
     "verify",
     "verify-random",

@@ -51,6 +51,16 @@ def test_training_has_the_same_bits(training, executors, threads):
     assert checkpoint(others, 40) == checkpoint(folder, 40)
 
 
+# Nor do delays of messages change anything.
+def test_training_over_a_slow_link_has_the_same_bits(training):
+    metrics, folder = training("fast", 10, "--executors=2")
+    found, others = training(
+        "slow", 10, "--executors=2", "--transport=slow:1e-4,1e9"
+    )
+    assert found == metrics
+    assert checkpoint(others, 10) == checkpoint(folder, 10)
+
+
 # A checkpoint can be resumed with another number of executors.
 def test_checkpoints_are_interchangeable(training):
     metrics, folder = training("straight", 45)

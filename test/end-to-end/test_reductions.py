@@ -250,7 +250,7 @@ replica.step @step(%x: {tensor} {{replica.batch = "x"}}, %y: {tensor} {{replica.
         source,
         f"--replicas={replicas}",
         option,
-        "--bucket=false",
+        "--bucket=none",
         "--stop-after=simplify",
     ).stdout
     assert schedule.count("collective.start") == (

@@ -23,7 +23,14 @@ def test_worker_threads(train, name):
 
 
 @pytest.mark.parametrize(
-    "option", ["--bucket=false", "--overlap=false", "--bytes-per-pack=4096"]
+    "option",
+    [
+        "--bucket=none",
+        "--overlap=false",
+        "--bucket=bytes:4096",
+        "--topology=ethernet-25g",
+        "--topology=dgx-h100",
+    ],
 )
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_communication_options(train, name, option):  # [2.5-bytes-per-pack]

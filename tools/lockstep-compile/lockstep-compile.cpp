@@ -86,8 +86,16 @@ struct CommandLine {
       "reassociate",
       cl::desc("add floats in another order where that saves an exchange"),
       cl::init(false), cl::cat(category)};
-  cl::opt<bool> bucket{"bucket", cl::desc("merge collectives into buckets"),
-                       cl::init(true), cl::cat(category)};
+  cl::opt<std::string> topology{
+      "topology",
+      cl::desc("what the schedule is made for: host (default), ethernet-25g, "
+               "ethernet-100g, dgx-h100, torus-3d, or a JSON file"),
+      cl::value_desc("preset|file"), cl::cat(category)};
+  cl::opt<std::string> bucket{
+      "bucket",
+      cl::desc("merge collectives into buckets: optimal, by the cost model of "
+               "the topology (default); bytes:N, until N bytes are full; none"),
+      cl::value_desc("mode"), cl::init("optimal"), cl::cat(category)};
   cl::opt<bool> overlap{"overlap",
                         cl::desc("start collectives early, wait late"),
                         cl::init(true), cl::cat(category)};
@@ -97,9 +105,6 @@ struct CommandLine {
                "with an error where one "
                "does not fit (slow)"),
       cl::cat(category)};
-  NumberOption<long long> bytesPerPack{
-      "bytes-per-pack", cl::desc("bound on the size of a bucket in bytes"),
-      cl::init(0), cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
       cl::desc(
@@ -203,6 +208,17 @@ writeOutput(llvm::StringRef name,
   return code ? llvm::errorCodeToError(code) : write(stream);
 }
 
+/// Reads the value of --bucket. Returns false if it is none of the modes.
+bool readBucketMode(llvm::StringRef mode, CompileOptions &options) {
+  options.bucket = mode != "none";
+  options.planBuckets = mode == "optimal";
+  if (mode == "none" || mode == "optimal")
+    return true;
+  return mode.consume_front("bytes:") &&
+         !mode.getAsInteger(10, options.bytesPerPack) &&
+         options.bytesPerPack > 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -227,17 +243,16 @@ int main(int argc, char **argv) {
   if (line.servers.getNumOccurrences() && line.servers == 0)
     return fail(
         "expected a number of servers that is positive, found 0 [E_CLUSTER]");
-  if (line.bytesPerPack < 0)
-    return fail("expected --bytes-per-pack of at least 0, found " +
-                llvm::Twine(line.bytesPerPack.getValue()) +
-                " [E_OPTION_VALUE]");
+  if (!readBucketMode(line.bucket, options))
+    return fail("expected --bucket=optimal, --bucket=none or --bucket=bytes:N "
+                "with a number of bytes N that is positive, found '" +
+                line.bucket + "' [E_OPTION_VALUE]");
   options.optimize = line.level != "0";
   options.simplify = line.simplify;
   options.reassociate = line.reassociate;
   options.checkBounds = line.checkBounds;
-  options.bucket = line.bucket;
+  options.topology = line.topology;
   options.overlap = line.overlap;
-  options.bytesPerPack = line.bytesPerPack;
   options.checkOrder = line.checkOrder;
   options.findExamples = line.findExamples;
   if (!line.targets.empty())

@@ -19,9 +19,9 @@ REPLICAS = (1, 3)
 #: `-O2` with one optional pass changed, or with checks.
 VARIANTS = (
     "--simplify=false",
-    "--bucket=false",
+    "--bucket=none",
     "--overlap=false",
-    "--bytes-per-pack=256",
+    "--bucket=bytes:256",
     "--reassociate",
     "--check-bounds",
 )

@@ -45,7 +45,7 @@ func.func @exposed(%x: tensor<4xf32> {device.binding = #device.binding<batch "x"
 
 // -----
 
-// The second could start earlier, but for the first.
+// The second could start earlier, but with several roles, collectives keep their order.
 // CHECK: model.py:8:3: remark: [Missed] Exposed
 // CHECK: model.py:9:3: remark: [Missed] Delayed | Category:schedule | Function=delayed |
 // CHECK-SAME: all_reduce sum of 4xf32 (16 B) could start 1 kernel earlier, after @g (model.py:2), but collectives keep their order,
@@ -54,7 +54,9 @@ func.func @exposed(%x: tensor<4xf32> {device.binding = #device.binding<batch "x"
 device.kernel @g(tensor<4xf32>) -> tensor<4xf32>
 device.kernel @a(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
-func.func @delayed(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<4xf32>, tensor<4xf32>) {
+device.role @worker ranks 0 count 2
+device.role @server0 ranks 2 count 1
+func.func @delayed(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<4xf32>, tensor<4xf32>) attributes {device.role = @worker} {
   %g = device.invoke @g(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("model.py":2:3)
   %a = device.invoke @a(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("model.py":3:3)
   %h0 = collective.start all_reduce max @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>> loc("model.py":8:3)

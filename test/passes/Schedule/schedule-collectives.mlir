@@ -22,14 +22,14 @@ func.func @early_and_late(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
-// Collectives keep their order, although the second could start at once and the first has to wait for a kernel: all replicas, and all
-// compilations, issue the same sequence. A barrier is one of them.
+// Collectives start in the order in which their operands are ready: the second one at once, the first one after a kernel. They stay on
+// their side of a barrier.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // CHECK-LABEL: func.func @order(
+// CHECK: collective.start all_reduce max @all
 // CHECK: %[[A:.*]] = device.invoke
 // CHECK: collective.start all_reduce sum @all(%[[A]]
-// CHECK: collective.start all_reduce max @all
 // CHECK: collective.barrier
 // CHECK: collective.start all_reduce min @all
 func.func @order(%x: tensor<4xf32>) {
@@ -46,17 +46,42 @@ func.func @order(%x: tensor<4xf32>) {
 
 // -----
 
-// A loop that holds a collective keeps its place among the others, and its body is scheduled too.
+// With several roles they keep their order, on which all roles have agreed.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+collective.group @all
+device.role @worker ranks 0 count 2
+device.role @server0 ranks 2 count 1
+// CHECK-LABEL: func.func @order_of_roles(
+// CHECK: %[[A:.*]] = device.invoke
+// CHECK: collective.start all_reduce sum @all(%[[A]]
+// CHECK: collective.start all_reduce max @all
+// CHECK: collective.barrier
+// CHECK: collective.start all_reduce min @all
+func.func @order_of_roles(%x: tensor<4xf32>) attributes {device.role = @worker} {
+  %a = device.invoke @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %h0 = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r0 = collective.wait %h0 (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %h1 = collective.start all_reduce max @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r1 = collective.wait %h1 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  collective.barrier @all
+  %h2 = collective.start all_reduce min @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r2 = collective.wait %h2 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// What does not depend on a loop with a collective starts before it; the body is scheduled too.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // CHECK-LABEL: func.func @loop(
 // CHECK: collective.start all_reduce max
+// CHECK: collective.start all_reduce min
 // CHECK: scf.for
 // CHECK: %[[H:.*]] = collective.start all_reduce sum
 // CHECK-NEXT: %[[K:.*]] = device.invoke
 // CHECK-NEXT: collective.wait %[[H]]
 // CHECK-NEXT: scf.yield %[[K]]
-// CHECK: collective.start all_reduce min
 func.func @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index

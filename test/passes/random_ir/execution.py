@@ -67,10 +67,10 @@ BASELINE = Variant("-O2", ("-O2", ONE_TARGET))
 #: -O2 without something that is optional, with checks, and for all targets.
 OTHER_VARIANTS = [
     Variant("-O2 --simplify=false", ("-O2", "--simplify=false", ONE_TARGET)),
-    Variant("-O2 --bucket=false", ("-O2", "--bucket=false", ONE_TARGET)),
+    Variant("-O2 --bucket=none", ("-O2", "--bucket=none", ONE_TARGET)),
     Variant("-O2 --overlap=false", ("-O2", "--overlap=false", ONE_TARGET)),
     Variant(
-        "-O2 --bytes-per-pack=64", ("-O2", "--bytes-per-pack=64", ONE_TARGET)
+        "-O2 --bucket=bytes:64", ("-O2", "--bucket=bytes:64", ONE_TARGET)
     ),
     Variant(
         "-O2 --reassociate",

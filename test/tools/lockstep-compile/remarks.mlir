@@ -30,6 +30,6 @@
 // RUN: lockstep-compile %examples/digits-cnn/step.mlir --replicas=4 --target=x86-64-v3 -O0 -o %t.0a
 // RUN: lockstep-compile %examples/digits-cnn/step.mlir --replicas=4 --target=x86-64-v3 -O0 -o %t.0b
 // RUN: cmp %t.0a %t.0b
-// RUN: lockstep-compile %examples/digits-cnn/step.mlir --replicas=4 --target=x86-64-v3 -O2 --bytes-per-pack=4096 -o %t.2a
-// RUN: lockstep-compile %examples/digits-cnn/step.mlir --replicas=4 --target=x86-64-v3 -O2 --bytes-per-pack=4096 -o %t.2b
+// RUN: lockstep-compile %examples/digits-cnn/step.mlir --replicas=4 --target=x86-64-v3 -O2 --bucket=bytes:4096 -o %t.2a
+// RUN: lockstep-compile %examples/digits-cnn/step.mlir --replicas=4 --target=x86-64-v3 -O2 --bucket=bytes:4096 -o %t.2b
 // RUN: cmp %t.2a %t.2b

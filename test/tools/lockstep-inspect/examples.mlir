@@ -6,7 +6,7 @@
 // RUN: lockstep-compile %examples/digits-cnn/step.mlir --replicas=3 --target=x86-64-v3 -O0 -o %t.cnn.lockstep
 // RUN: lockstep-inspect %t.cnn.lockstep --format=json > %t.cnn.json
 // RUN: %python %S/Inputs/check.py %t.cnn.json step 2
-// RUN: lockstep-compile %examples/language-model/step.mlir --replicas=2 --target=x86-64-v3 --bytes-per-pack=262144 -o %t.lm.lockstep
+// RUN: lockstep-compile %examples/language-model/step.mlir --replicas=2 --target=x86-64-v3 --bucket=bytes:262144 -o %t.lm.lockstep
 // RUN: lockstep-inspect %t.lm.lockstep --format=json > %t.lm.json
 // RUN: %python %S/Inputs/check.py %t.lm.json step 5
 

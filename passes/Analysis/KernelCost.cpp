@@ -1,6 +1,6 @@
-//===- CostEstimate.cpp - Flops and bytes of a kernel ---------------------===//
+//===- KernelCost.cpp - Flops and bytes of a kernel -----------------------===//
 
-#include "passes/Codegen/CostEstimate.h"
+#include "passes/Analysis/KernelCost.h"
 
 #include "dialect/Interfaces/ElementBytes.h"
 
@@ -53,11 +53,11 @@ static int64_t getBytes(Type type) {
   return tensor.getNumElements() * getElementBytes(tensor.getElementType());
 }
 
-void lockstep::estimateCost(device::KernelOp kernel) {
-  int64_t bytes = 0;
+KernelCost lockstep::estimateCost(device::KernelOp kernel) {
+  KernelCost cost;
   for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
                                             kernel.getResultTypes()))
-    bytes += getBytes(type);
-  kernel.setFlops(countFlops(kernel.getBody()));
-  kernel.setBytes(bytes);
+    cost.bytes += getBytes(type);
+  cost.flops = countFlops(kernel.getBody());
+  return cost;
 }

@@ -1,0 +1,30 @@
+//===- MergeCollectives.h - Make one collective of several ------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_BUCKET_MERGECOLLECTIVES_H
+#define LOCKSTEP_PASSES_BUCKET_MERGECOLLECTIVES_H
+
+#include "dialect/Collective/CollectiveDialect.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace lockstep {
+
+/// The wait of a collective.
+collective::WaitOp getWait(collective::StartOp start);
+
+/// Adds the operations of the block that depend on `root`, itself included, to
+/// the `dependents` of others.
+void addDependents(mlir::Operation *root,
+                   llvm::SetVector<mlir::Operation *> &dependents);
+
+/// Replaces at least two collectives by one with the operands of all of them,
+/// at the start of the last one, and returns it. They are in the order of the
+/// block, of one kind, group, reduction and element type, and none depends on
+/// another one. Operations that depend on the results are moved behind the new
+/// wait.
+collective::StartOp
+mergeCollectives(llvm::ArrayRef<collective::StartOp> bucket);
+
+} // namespace lockstep
+
+#endif

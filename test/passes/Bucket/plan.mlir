@@ -1,0 +1,50 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(bucket-collectives{plan}))" --split-input-file \
+// RUN:   --remark-format=emitRemark --remarks-filter=bucket 2>&1 | FileCheck %s
+
+// A latency of 1 s and 1 byte a second; a kernel takes 100 s. The first is exchanged while @slow is computed; the third is ready
+// directly after it and would wait for the link, so that both travel together.
+// CHECK:      g.py:1:1: remark: [Analysis] Plan | Category:bucket | Function=overlap |
+// CHECK-SAME: 3 collectives, 24 B, in 2 buckets for 'line': operands are ready from 0.00 us to 100 s, the exchange ends at 121 s; no plan ends before 121 s
+// CHECK:      g.py:2:1: remark: [Missed] NotMerged | Category:bucket | Function=overlap |
+// CHECK-SAME: all_reduce sum of 4xf32 (16 B) begins a new bucket: it is ready at 100 s, and the 4 B before it are sent from 0.00 us to 5.00 s
+// CHECK-LABEL: func.func @overlap(
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<1xf32>)
+// CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<1xf32>)
+#line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 0.32, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 1, \"bytes_per_second\": 1}]}"
+module attributes {device.topology = #line} {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+device.kernel @slow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+collective.group @all
+func.func @overlap(%x: tensor<4xf32>, %one: tensor<1xf32>) -> (tensor<1xf32>, tensor<4xf32>, tensor<1xf32>) {
+  %h0 = collective.start all_reduce sum @all (%one : tensor<1xf32>) -> <tensor<1xf32>> loc("g.py":1:1)
+  %r0 = collective.wait %h0 (%one : tensor<1xf32>) : <tensor<1xf32>> -> tensor<1xf32>
+  %g = device.invoke @slow(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = collective.start all_reduce sum @all (%g : tensor<4xf32>) -> <tensor<4xf32>> loc("g.py":2:1)
+  %r1 = collective.wait %h1 (%g : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  %h2 = collective.start all_reduce sum @all (%one : tensor<1xf32>) -> <tensor<1xf32>> loc("g.py":3:1)
+  %r2 = collective.wait %h2 (%one : tensor<1xf32>) : <tensor<1xf32>> -> tensor<1xf32>
+  return %r0, %r1, %r2 : tensor<1xf32>, tensor<4xf32>, tensor<1xf32>
+}
+}
+
+// -----
+
+// On the host, which is the default, nothing hides behind kernels: one bucket.
+// CHECK-LABEL: func.func @host(
+// CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<1xf32>, tensor<4xf32>)
+// CHECK-NOT: collective.start
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+device.kernel @slow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+collective.group @all
+func.func @host(%x: tensor<4xf32>, %one: tensor<1xf32>) -> (tensor<1xf32>, tensor<4xf32>) {
+  %h0 = collective.start all_reduce sum @all (%one : tensor<1xf32>) -> <tensor<1xf32>>
+  %r0 = collective.wait %h0 (%one : tensor<1xf32>) : <tensor<1xf32>> -> tensor<1xf32>
+  %g = device.invoke @slow(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = collective.start all_reduce sum @all (%g : tensor<4xf32>) -> <tensor<4xf32>>
+  %r1 = collective.wait %h1 (%g : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return %r0, %r1 : tensor<1xf32>, tensor<4xf32>
+}

@@ -1,0 +1,41 @@
+// RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --target=x86-64-v3 --topology=ethernet-25g -o %t.lockstep
+// RUN: lockstep-simulate %t.lockstep | FileCheck %s
+// RUN: lockstep-translate --import-artifact %t.lockstep | FileCheck %s --check-prefix=STORED
+
+// The topology of the schedule is kept in the artifact.
+// STORED: device.topology = "ethernet-25g"
+// CHECK:      program 'step' of 4 replicas on 'ethernet-25g'
+// CHECK-NEXT:   time {{.*}} us
+// CHECK-NEXT:   kernels {{.*}} us, {{[0-9]+}} kernels
+// CHECK-NEXT:   communication {{.*}} us, {{[0-9]+}} collective{{s?}}, 37.5 KiB from each replica
+// CHECK-NEXT:   hidden {{.*}} % of it behind kernels
+// CHECK-NEXT:   exposed {{.*}} us
+// CHECK-NEXT:   utilization {{.*}} % of the time in kernels
+// CHECK-NEXT:   lower bound {{.*}} us, {{.*}} times as long
+// CHECK-NEXT:   memory {{.*}} KiB of each replica
+// CHECK:      critical path
+// CHECK:        all_reduce sum channel 0 {{ *}}model.py:55
+
+// Another number of replicas, another topology, a slow and a late replica; and a program of the artifact by name.
+// RUN: lockstep-simulate %t.lockstep --replicas=100000 --topology=torus-3d | FileCheck %s --check-prefix=LARGE
+// LARGE: program 'step' of 100000 replicas on 'torus-3d'
+// RUN: lockstep-simulate %t.lockstep --slow=2 --skew=0.5 | FileCheck %s --check-prefix=SLOW
+// SLOW: time {{ *}}50{{[01]}} ms
+// RUN: lockstep-simulate %t.lockstep --program=evaluate | FileCheck %s --check-prefix=EVALUATE
+// EVALUATE: program 'evaluate' of 4 replicas
+// RUN: lockstep-simulate %t.lockstep --fail=0 | FileCheck %s --check-prefix=FAIL
+// FAIL: failure {{ *}}replica 3 stops; replicas 0 to 2 wait for it at wait channel 0 (model.py:55)
+
+// RUN: lockstep-simulate %t.lockstep --format=json --trace=%t.json > %t.result
+// RUN: %python -c "import json, sys; r = json.load(open(sys.argv[1])); assert r['seconds'] >= r['least_seconds'] > 0; assert r['exchanged_bytes'] == 38444; t = json.load(open(sys.argv[2]))['traceEvents']; assert {e['cat'] for e in t if e['ph'] == 'X'} >= {'kernel', 'collective'}" %t.result %t.json
+
+// RUN: not lockstep-simulate %t.none 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: lockstep-simulate: error: cannot open artifact '{{.*}}.none': No such file or directory
+// RUN: not lockstep-simulate %t.lockstep --topology=mesh 2>&1 | FileCheck %s --check-prefix=MESH
+// MESH: lockstep-simulate: error: topology 'mesh': expected one of host, ethernet-25g, ethernet-100g, dgx-h100, torus-3d, or a file that can be read
+// RUN: not lockstep-simulate %t.lockstep --program=train 2>&1 | FileCheck %s --check-prefix=PROGRAM
+// PROGRAM: lockstep-simulate: error: program 'train': expected one of {{.*}}step
+// RUN: not lockstep-simulate %t.lockstep --replicas=0 2>&1 | FileCheck %s --check-prefix=ZERO
+// ZERO: lockstep-simulate: error: --replicas:
+// RUN: not lockstep-simulate %t.lockstep --trace=%t.folder/x.json 2>&1 | FileCheck %s --check-prefix=TRACE
+// TRACE: lockstep-simulate: error: cannot write trace '{{.*}}x.json': No such file or directory
