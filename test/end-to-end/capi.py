@@ -52,6 +52,12 @@ class Options(ctypes.Structure):
         ("check_finite", c_int),
         ("shadow_variables", c_int),
         ("check_mirrored", c_uint64),
+        ("on_deadline", c_void_p),
+        ("on_long_wait", c_void_p),
+        ("report_context", c_void_p),
+        ("trusted_keys", c_char_p),
+        ("device", c_char_p),
+        ("transport", c_char_p),
     ]
 
 

@@ -1,0 +1,122 @@
+"""Buckets on one machine: step times of models compiled with different buckets.
+
+    build/venv/bin/python bench/schedule/host.py
+    [--binaries=build/release/bin] [--replicas=2 --replicas=8] [MODEL ...]
+
+All replicas are in one process. Steps compiled with different buckets
+alternate; a round's ratio is the time with these buckets divided by that of the
+default. The median is printed with the smallest and the largest.
+"""
+
+import argparse
+import pathlib
+import statistics
+import subprocess
+import tempfile
+
+from models import MODELS, ROOT, Runner, capture, compile_step
+
+DEFAULT = "optimal"
+BUCKETS = [
+    DEFAULT,
+    "none",
+    "bytes:1000000000000",
+    "bytes:1048576",
+    "bytes:4194304",
+    "bytes:26214400",
+]
+
+
+def measure(name, replicas, options):
+    binaries = options.binaries.resolve()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        capture(name, folder, replicas)
+        runners = {}
+        seen = {}
+        for bucket in BUCKETS:
+            artifact = compile_step(
+                binaries,
+                folder,
+                folder / f"{bucket.replace(':', '-')}.lockstep",
+                f"--replicas={replicas}",
+                f"--bucket={bucket}",
+            )
+            # Equal schedules are measured once.
+            content = schedule(binaries, artifact)
+            if content in seen:
+                runners[bucket] = runners[seen[content]]
+                continue
+            seen[content] = bucket
+            runners[bucket] = Runner(binaries, name, folder, artifact)
+            runners[bucket].run(3)
+        steps = max(3, int(options.seconds / runners[DEFAULT].run(3)))
+        rounds = []
+        for _ in range(options.rounds):
+            times = {}
+            for runner in runners.values():
+                if runner not in times:
+                    times[runner] = runner.run(steps)
+            rounds.append({b: times[r] for b, r in runners.items()})
+        for runner in set(runners.values()):
+            runner.close()
+    default = statistics.median(each[DEFAULT] for each in rounds)
+    cells = []
+    for bucket in BUCKETS[1:]:
+        ratios = [each[bucket] / each[DEFAULT] for each in rounds]
+        cells.append(
+            f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+            if runners[bucket] is not runners[DEFAULT]
+            else "the same"
+        )
+    print(
+        f"| {name} | {replicas} | {default * 1e3:.2f} | {' | '.join(cells)} |",
+        flush=True,
+    )
+
+
+def schedule(binaries, artifact):
+    """What an artifact executes, without the remarks."""
+    done = subprocess.run(
+        [
+            str(binaries / "lockstep-inspect"),
+            str(artifact),
+            "--show=schedule,memory",
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "models",
+        nargs="*",
+        default=["mlp", "tiny", "cnn", "transformer"],
+        choices=MODELS,
+    )
+    parser.add_argument(
+        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
+    )
+    parser.add_argument("--replicas", type=int, action="append")
+    parser.add_argument(
+        "--seconds", type=float, default=0.3, help="of one round"
+    )
+    parser.add_argument("--rounds", type=int, default=11)
+    options = parser.parse_args()
+    print(
+        "| model | replicas | default, ms a step | "
+        + " | ".join(["none", "one", "1 MiB", "4 MiB", "25 MiB"])
+        + " |"
+    )
+    print("|---" * 8 + "|")
+    for name in options.models:
+        for replicas in options.replicas or [2, 8]:
+            measure(name, replicas, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Schedules on a slow link, measured and simulated.
+
+    build/venv/bin/python bench/schedule/link.py
+    [--binaries=build/release/bin] [MODEL ...]
+
+Two executors of one process exchange messages through the transport `slow`,
+whose link has a latency of 50 us and a bandwidth at which one bucket of all
+gradients takes as long as the kernels of a step. Steps compiled with different
+buckets alternate; a round's ratio is the time with one bucket divided by that
+with others (above 1: faster than one bucket). The median is printed with the
+smallest and the largest, and the measured time divided by the simulated one.
+
+The rates of kernels in the topology are scaled so that the simulated time of
+kernels is that of a measured step without the link.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+
+from models import MODELS, ROOT, Runner, capture, compile_step
+
+LATENCY = 50e-6
+ONE_BUCKET = "bytes:1000000000000"
+BUCKETS = [
+    "optimal",
+    "none",
+    ONE_BUCKET,
+    "bytes:1048576",
+    "bytes:4194304",
+]
+
+
+def topology(compute, bandwidth):
+    return {
+        "name": "slow-link",
+        "compute": compute,
+        "reduces_on_compute": False,
+        "algorithm": "direct",
+        "levels": [
+            {
+                "name": "link",
+                "latency_seconds": LATENCY,
+                "bytes_per_second": bandwidth,
+            }
+        ],
+    }
+
+
+def simulate(binaries, artifact, path):
+    done = subprocess.run(
+        [
+            str(binaries / "lockstep-simulate"),
+            str(artifact),
+            f"--topology={path}",
+            "--format=json",
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(done.stdout)
+
+
+def measure(name, options):
+    binaries = options.binaries.resolve()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        capture(name, folder, 2)
+        path = folder / "topology.json"
+
+        def write(compute, bandwidth):
+            path.write_text(json.dumps(topology(compute, bandwidth)))
+
+        def compile(bucket):
+            return compile_step(
+                binaries,
+                folder,
+                folder / f"{bucket.replace(':', '-')}.lockstep",
+                "--replicas=2",
+                "--target=x86-64-v4" if options.v4 else "--target=x86-64-v3",
+                f"--topology={path}",
+                f"--bucket={bucket}",
+            )
+
+        def run(artifact, bandwidth=1e13, latency=1e-7):
+            return Runner(
+                binaries,
+                name,
+                folder,
+                artifact,
+                workers=2,
+                executors=2,
+                transport=f"slow:{latency},{bandwidth:.0f}".encode(),
+            )
+
+        # The time of kernels, and rates that give it.
+        rates = {
+            "flops_per_second": 1e10,
+            "bytes_per_second": 1e9,
+            "launch_seconds": 1e-7,
+        }
+        write(rates, 1e9)
+        artifact = compile(ONE_BUCKET)
+        alone = run(artifact)
+        alone.run(3)
+        steps = max(3, int(options.seconds / alone.run(3)))
+        kernels = statistics.median(alone.run(steps) for _ in range(5))
+        alone.close()
+        simulated = simulate(binaries, artifact, path)
+        factor = simulated["compute_seconds"] / kernels
+        rates = {
+            key: value / factor if key == "launch_seconds" else value * factor
+            for key, value in rates.items()
+        }
+        # Both phases of an all_reduce send half of the bytes, in one message.
+        wire = simulated["exchanged_bytes"]
+        bandwidth = wire / max(kernels - 2 * LATENCY, kernels / 2)
+        write(rates, bandwidth)
+
+        expected, runners, collectives = {}, {}, {}
+        for bucket in BUCKETS:
+            artifact = compile(bucket)
+            result = simulate(binaries, artifact, path)
+            expected[bucket] = result["seconds"]
+            collectives[bucket] = result["collectives"]
+            runners[bucket] = run(artifact, bandwidth, LATENCY)
+            runners[bucket].run(3)
+        rounds = [
+            {bucket: runner.run(steps) for bucket, runner in runners.items()}
+            for _ in range(options.rounds)
+        ]
+        for runner in runners.values():
+            runner.close()
+    print(
+        f"\n{name}: kernels {kernels * 1e3:.2f} ms, {wire / 2**20:.2f} MiB over "
+        f"{bandwidth / 1e6:.0f} MB/s\n"
+    )
+    print(
+        "| buckets | collectives | ms a step | one bucket / this | measured / simulated |"
+    )
+    print("|---|---|---|---|---|")
+    for bucket in BUCKETS:
+        times = [each[bucket] for each in rounds]
+        ratios = [each[ONE_BUCKET] / each[bucket] for each in rounds]
+        title = "one" if bucket == ONE_BUCKET else bucket
+        print(
+            f"| {title} | {collectives[bucket]} | "
+            f"{statistics.median(times) * 1e3:.2f} | "
+            f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) | "
+            f"{statistics.median(times) / expected[bucket]:.2f} |",
+            flush=True,
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "models", nargs="*", default=["mlp", "transformer"], choices=MODELS
+    )
+    parser.add_argument(
+        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=0.3, help="of one round"
+    )
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument(
+        "--v4", action="store_true", help="kernels for x86-64-v4"
+    )
+    options = parser.parse_args()
+    for name in options.models:
+        measure(name, options)
+
+
+if __name__ == "__main__":
+    main()

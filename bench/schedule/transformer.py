@@ -1,0 +1,78 @@
+"""A transformer of four layers for measurements; a replica's batch is 8
+sequences of 64 tokens. The layers are not in a `scan`, so that the gradients of
+each are ready one after the other.
+"""
+
+import jax
+import jax.numpy as jnp
+
+import lockstep
+
+LAYERS, WIDTH, HEADS, VOCABULARY = 4, 256, 4, 512
+BATCH, LENGTH = 8, 64
+
+batch_spec = {
+    "x": jax.ShapeDtypeStruct((BATCH, LENGTH), jnp.int32),
+    "y": jax.ShapeDtypeStruct((BATCH, LENGTH), jnp.int32),
+}
+scalar_spec = {"lr": 0.01}
+
+
+def init(seed):
+    """Returns the parameters."""
+    keys = iter(jax.random.split(jax.random.key(seed), 6 * LAYERS + 3))
+
+    def matrix(rows, columns):
+        return jax.random.normal(next(keys), (rows, columns)) * rows**-0.5
+
+    def layer():
+        return {
+            "qkv": matrix(WIDTH, 3 * WIDTH),
+            "project": matrix(WIDTH, WIDTH),
+            "up": matrix(WIDTH, 4 * WIDTH),
+            "up_bias": jnp.zeros(4 * WIDTH),
+            "down": matrix(4 * WIDTH, WIDTH),
+            "down_bias": jnp.zeros(WIDTH),
+            "scale1": jnp.ones(WIDTH),
+            "scale2": jnp.ones(WIDTH),
+        }
+
+    return {
+        "embedding": matrix(VOCABULARY, WIDTH),
+        "positions": matrix(LENGTH, WIDTH),
+        "layers": [layer() for _ in range(LAYERS)],
+        "head": matrix(WIDTH, VOCABULARY),
+    }
+
+
+def normalize(x, scale):
+    mean = x.mean(-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdims=True)
+    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * scale
+
+
+def attend(x, layer):
+    qkv = (x @ layer["qkv"]).reshape(BATCH, LENGTH, 3, HEADS, WIDTH // HEADS)
+    q, k, v = (qkv[:, :, i].transpose(0, 2, 1, 3) for i in range(3))
+    scores = q @ k.transpose(0, 1, 3, 2) * (WIDTH // HEADS) ** -0.5
+    mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
+    weights = jax.nn.softmax(jnp.where(mask, scores, -1e9))
+    mixed = (weights @ v).transpose(0, 2, 1, 3).reshape(BATCH, LENGTH, WIDTH)
+    return mixed @ layer["project"]
+
+
+def loss(params, batch):
+    x = params["embedding"][batch["x"]] + params["positions"]
+    for layer in params["layers"]:
+        x = x + attend(normalize(x, layer["scale1"]), layer)
+        h = normalize(x, layer["scale2"]) @ layer["up"] + layer["up_bias"]
+        x = x + jax.nn.gelu(h) @ layer["down"] + layer["down_bias"]
+    logits = jax.nn.log_softmax(x @ params["head"])
+    return -jnp.take_along_axis(logits, batch["y"][..., None], -1).mean()
+
+
+def step(state, batch, scalars):
+    value, gradients = jax.value_and_grad(loss)(state, batch)
+    gradients = lockstep.all_reduce(gradients, "MEAN")
+    state = jax.tree.map(lambda p, g: p - scalars["lr"] * g, state, gradients)
+    return state, {"loss": lockstep.all_reduce(value, "MEAN")}
