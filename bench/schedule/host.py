@@ -92,12 +92,7 @@ def schedule(binaries, artifact):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "models",
-        nargs="*",
-        default=["mlp", "tiny", "cnn", "transformer"],
-        choices=MODELS,
-    )
+    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
     parser.add_argument(
         "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
     )
@@ -113,7 +108,7 @@ def main():
         + " |"
     )
     print("|---" * 8 + "|")
-    for name in options.models:
+    for name in options.models or ["mlp", "tiny", "cnn", "transformer"]:
         for replicas in options.replicas or [2, 8]:
             measure(name, replicas, options)
 

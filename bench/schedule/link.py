@@ -158,9 +158,7 @@ def measure(name, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "models", nargs="*", default=["mlp", "transformer"], choices=MODELS
-    )
+    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
     parser.add_argument(
         "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
     )
@@ -172,7 +170,7 @@ def main():
         "--v4", action="store_true", help="kernels for x86-64-v4"
     )
     options = parser.parse_args()
-    for name in options.models:
+    for name in options.models or ["mlp", "transformer"]:
         measure(name, options)
 
 

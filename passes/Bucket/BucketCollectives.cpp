@@ -110,11 +110,18 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     for (auto [start, member] : llvm::zip_equal(starts, members))
       member.bytes = *start.getContributedBytes();
     if (!plan || topology.reducesOnCompute) {
-      // Each collective costs its latency, and hides behind no kernel.
-      runtime::BucketPlan best = runtime::fillBuckets(
+      // Nothing hides behind kernels, and each collective costs its latency;
+      // but what reads the result finds it in the cache of a core if it fits.
+      bool ofCache = plan && (bound == 0 || static_cast<uint64_t>(bound) >
+                                                topology.cacheBytes);
+      if (ofCache)
+        bound = static_cast<int64_t>(topology.cacheBytes);
+      runtime::BucketPlan filled = runtime::fillBuckets(
           members, runtime::TransferTime({{}}), uint64_t(bound));
-      explainEnds(starts, members, best.ends, bound);
-      return std::move(best.ends);
+      explainEnds(starts, members, filled.ends,
+                  (ofCache ? "the cache of a core, " : "bytes_per_pack, ") +
+                      bytesText(bound));
+      return std::move(filled.ends);
     }
     SymbolTableCollection symbols;
     ReadyTimes times(block, topology, replicas, symbols);
@@ -184,7 +191,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                  "begins a new bucket: with the one before, an exchange with "
                  "a server would move behind another one");
         else
-          explainEnd(start, size, members[i].first > begin, bound);
+          explainEnd(start, size, members[i].first > begin,
+                     "bytes_per_pack, " + bytesText(bound));
         ends.push_back(i);
         begin = i;
         size = 0;
@@ -222,21 +230,21 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         << (collectiveText(start) + " " + reason).str();
   }
 
-  /// Why the bucket before `start`, of `size` bytes, ends there.
+  /// Why the bucket before `start`, of `size` bytes, ends there; `limit` is
+  /// what it would exceed.
   void explainEnd(collective::StartOp start, int64_t size, bool isDependent,
-                  int64_t bound) {
+                  const std::string &limit) {
     if (isDependent)
       missed(start, "begins a new bucket: it depends on the result of the one "
                     "before");
     else
       missed(start, "begins a new bucket: with the " + bytesText(size) +
-                        " before it would exceed bytes_per_pack, " +
-                        bytesText(bound));
+                        " before it would exceed " + limit);
   }
 
   void explainEnds(MutableArrayRef<collective::StartOp> starts,
                    ArrayRef<runtime::BucketMember> members,
-                   ArrayRef<size_t> ends, int64_t bound) {
+                   ArrayRef<size_t> ends, const std::string &limit) {
     size_t begin = 0;
     for (size_t end : ends.drop_back()) {
       int64_t size = 0;
@@ -244,7 +252,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
            members.slice(begin, end - begin))
         size += member.bytes;
       bool isDependent = members[end].first > begin;
-      explainEnd(starts[end], size, isDependent, bound);
+      explainEnd(starts[end], size, isDependent, limit);
       begin = end;
     }
   }

@@ -123,15 +123,20 @@ static Status readCompute(ObjectReader &parent, ComputeRates &rates) {
        reader.checkKeys()});
 }
 
-/// `cores` exists only where replicas share them.
+/// `cores` and `cache_bytes` exist only where replicas share them.
 static Status readCores(ObjectReader &parent, Topology &topology) {
   Status status =
       parent.readBoolean("reduces_on_compute", topology.reducesOnCompute);
   if (!status.ok() || !topology.reducesOnCompute)
     return status;
-  if (!parent.find("cores"))
-    return parent.fail("cores", "a positive integer");
-  return parent.readSize("cores", topology.cores);
+  for (auto [key, value] : {std::pair{"cores", &topology.cores},
+                            std::pair{"cache_bytes", &topology.cacheBytes}}) {
+    if (!parent.find(key))
+      return parent.fail(key, "a positive integer");
+    if (Status read = parent.readSize(key, *value); !read.ok())
+      return read;
+  }
+  return Status::success();
 }
 
 static Status readLevels(ObjectReader &parent,
@@ -213,8 +218,10 @@ std::string Topology::toJson() const {
                  {"reduces_on_compute", reducesOnCompute},
                  {"algorithm", algorithmNames[size_t(algorithm)]},
                  {"levels", std::move(levelList)}};
-  if (reducesOnCompute)
+  if (reducesOnCompute) {
     object["cores"] = cores;
+    object["cache_bytes"] = cacheBytes;
+  }
   return object.dump();
 }
 

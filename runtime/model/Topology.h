@@ -49,6 +49,9 @@ struct Topology {
   /// With `reducesOnCompute`, the cores that all replicas share; else, each has
   /// a device of its own.
   uint64_t cores = 1;
+  /// The cache of one core: what has just been reduced is read from it if the
+  /// bucket fits.
+  uint64_t cacheBytes = 0;
   ExchangeAlgorithm algorithm = ExchangeAlgorithm::direct;
   /// From the nearest replicas to the farthest; not empty.
   std::vector<TopologyLevel> levels;

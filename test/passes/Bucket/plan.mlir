@@ -1,12 +1,13 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(bucket-collectives{plan}))" --split-input-file | FileCheck %s
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(bucket-collectives{plan}))" --split-input-file \
-// RUN:   --remark-format=emitRemark --remarks-filter=bucket 2>&1 | FileCheck %s
+// RUN:   --remark-format=emitRemark --remarks-filter=bucket -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // A latency of 1 s and 1 byte a second; a kernel takes 100 s. The first is exchanged while @slow is computed; the third is ready
 // directly after it and would wait for the link, so that both travel together.
-// CHECK:      g.py:1:1: remark: [Analysis] Plan | Category:bucket | Function=overlap |
-// CHECK-SAME: 3 collectives, 24 B, in 2 buckets for 'line': operands are ready from 0.00 us to 100 s, the exchange ends at 121 s; no plan ends before 121 s
-// CHECK:      g.py:2:1: remark: [Missed] NotMerged | Category:bucket | Function=overlap |
-// CHECK-SAME: all_reduce sum of 4xf32 (16 B) begins a new bucket: it is ready at 100 s, and the 4 B before it are sent from 0.00 us to 5.00 s
+// REMARK:      g.py:1:1: remark: [Analysis] Plan | Category:bucket | Function=overlap |
+// REMARK-SAME: 3 collectives, 24 B, in 2 buckets for 'line': operands are ready from 0.00 us to 100 s, the exchange ends at 121 s; no plan ends before 121 s
+// REMARK:      g.py:2:1: remark: [Missed] NotMerged | Category:bucket | Function=overlap |
+// REMARK-SAME: all_reduce sum of 4xf32 (16 B) begins a new bucket: it is ready at 100 s, and the 4 B before it are sent from 0.00 us to 5.00 s
 // CHECK-LABEL: func.func @overlap(
 // CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<1xf32>)
 // CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<1xf32>)
@@ -31,7 +32,7 @@ func.func @overlap(%x: tensor<4xf32>, %one: tensor<1xf32>) -> (tensor<1xf32>, te
 
 // -----
 
-// On the host, which is the default, nothing hides behind kernels: one bucket.
+// On the host, which is the default, nothing hides behind kernels: one bucket, as long as it fits in the cache of a core.
 // CHECK-LABEL: func.func @host(
 // CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<1xf32>, tensor<4xf32>)
 // CHECK-NOT: collective.start
@@ -47,4 +48,20 @@ func.func @host(%x: tensor<4xf32>, %one: tensor<1xf32>) -> (tensor<1xf32>, tenso
   %h1 = collective.start all_reduce sum @all (%g : tensor<4xf32>) -> <tensor<4xf32>>
   %r1 = collective.wait %h1 (%g : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
   return %r0, %r1 : tensor<1xf32>, tensor<4xf32>
+}
+
+// -----
+
+// REMARK:      h.py:2:1: remark: [Missed] NotMerged | Category:bucket | Function=cache |
+// REMARK-SAME: begins a new bucket: with the 800 KiB before it would exceed the cache of a core, 1.00 MiB
+// CHECK-LABEL: func.func @cache(
+// CHECK-COUNT-2: collective.start
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+collective.group @all
+func.func @cache(%x: tensor<204800xf32>) -> (tensor<204800xf32>, tensor<204800xf32>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<204800xf32>) -> <tensor<204800xf32>> loc("h.py":1:1)
+  %r0 = collective.wait %h0 (%x : tensor<204800xf32>) : <tensor<204800xf32>> -> tensor<204800xf32>
+  %h1 = collective.start all_reduce sum @all (%x : tensor<204800xf32>) -> <tensor<204800xf32>> loc("h.py":2:1)
+  %r1 = collective.wait %h1 (%x : tensor<204800xf32>) : <tensor<204800xf32>> -> tensor<204800xf32>
+  return %r0, %r1 : tensor<204800xf32>, tensor<204800xf32>
 }

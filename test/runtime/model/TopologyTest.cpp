@@ -91,6 +91,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "bytes_per_second, launch_seconds"},
         Mistake{"noCores", [](json &o) { o["reduces_on_compute"] = true; },
                 "'cores': expected a positive integer, found nothing"},
+        Mistake{"noCache",
+                [](json &o) {
+                  o["reduces_on_compute"] = true;
+                  o["cores"] = 2;
+                },
+                "'cache_bytes': expected a positive integer, found nothing"},
         Mistake{"coresOfItsOwn", [](json &o) { o["cores"] = 2; },
                 "'cores': expected one of the keys sources, name, compute, "
                 "reduces_on_compute, algorithm, levels"},
