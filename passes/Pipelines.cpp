@@ -69,13 +69,15 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
-  if (!options.optimize || !options.simplify)
-    return;
-  SimplifyCollectivesPassOptions simplify;
-  simplify.reassociate = options.reassociate;
-  pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));
-  pm.addPass(createCSEPass());
-  checkOrder(pm, options);
+  if (options.optimize && options.simplify) {
+    SimplifyCollectivesPassOptions simplify;
+    simplify.reassociate = options.reassociate;
+    pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));
+    pm.addPass(createCSEPass());
+    checkOrder(pm, options);
+  }
+  if (options.optimize && options.overlap)
+    pm.addNestedPass<func::FuncOp>(createPeelAccumulationPass());
 }
 
 static void addRoles(OpPassManager &pm, const CompileOptions &options) {

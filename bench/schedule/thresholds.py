@@ -1,0 +1,93 @@
+"""Simulated step times with the fixed thresholds of other systems.
+
+    build/venv/bin/python bench/schedule/thresholds.py
+    [--binaries=build/release/bin] [--replicas=8] [MODEL ...]
+
+Each model is compiled for each topology with optimal buckets, and with buckets
+that are filled in the order in which gradients are ready: up to the threshold
+of XLA (30 MiB), of PyTorch's DDP (25 MiB; its first bucket of 1 MiB is not
+modelled) or of Horovod (128 MiB), with one bucket, and with none. A ratio is
+the simulated step time divided by that with optimal buckets.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import tempfile
+
+from models import MODELS, ROOT, capture, compile_step
+
+TOPOLOGIES = ["ethernet-25g", "ethernet-100g", "dgx-h100", "torus-3d"]
+MIB = 2**20
+THRESHOLDS = {
+    "XLA": f"bytes:{30 * MIB}",
+    "DDP": f"bytes:{25 * MIB}",
+    "Horovod": f"bytes:{128 * MIB}",
+    "4 MiB": f"bytes:{4 * MIB}",
+    "1 MiB": f"bytes:{MIB}",
+    "none": "none",
+}
+
+
+def simulate(binaries, folder, topology, bucket, replicas):
+    artifact = compile_step(
+        binaries,
+        folder,
+        folder / "step.lockstep",
+        f"--replicas={replicas}",
+        "--target=x86-64-v3",
+        f"--topology={topology}",
+        f"--bucket={bucket}",
+    )
+    done = subprocess.run(
+        [str(binaries / "lockstep-simulate"), str(artifact), "--format=json"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(done.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
+    parser.add_argument(
+        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
+    )
+    parser.add_argument("--replicas", type=int, default=8)
+    options = parser.parse_args()
+    binaries = options.binaries.resolve()
+    print(
+        "| model | topology | buckets | ms a step | hidden | "
+        + " | ".join(THRESHOLDS)
+        + " |"
+    )
+    print("|---" * (5 + len(THRESHOLDS)) + "|")
+    for name in options.models or MODELS:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            capture(name, folder, options.replicas)
+            for topology in TOPOLOGIES:
+                best = simulate(
+                    binaries, folder, topology, "optimal", options.replicas
+                )
+                ratios = [
+                    simulate(
+                        binaries, folder, topology, bucket, options.replicas
+                    )["seconds"]
+                    / best["seconds"]
+                    for bucket in THRESHOLDS.values()
+                ]
+                communication = best["communication_seconds"]
+                hidden = 1 - best["exposed_seconds"] / communication
+                cells = " | ".join(f"{ratio:.3f}" for ratio in ratios)
+                print(
+                    f"| {name} | {topology} | {best['collectives']} | "
+                    f"{best['seconds'] * 1e3:.3f} | {hidden:.0%} | {cells} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(peel-accumulation))" --split-input-file | FileCheck %s
+
+// The sums of a loop are exchanged after a division: its last iteration comes behind it, for what the others have summed.
+// CHECK-LABEL: func.func @accumulate(
+// CHECK: %[[LAST:.*]] = arith.constant 6 : index
+// CHECK: %[[G:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[LAST]] step
+// CHECK: %[[K:.*]] = arith.index_cast %[[LAST]]
+// CHECK: %[[I:.*]] = tensor.splat %[[K]]
+// CHECK: %[[A:.*]] = arith.addi %[[G]]#0, %[[I]]
+// CHECK: %[[B:.*]] = arith.addi %[[G]]#1, %[[A]]
+// CHECK: %[[MEAN:.*]] = arith.divsi %[[A]]
+// CHECK: collective.start all_reduce sum @all(%[[MEAN]]
+// CHECK: return %{{.*}}, %[[B]]
+module attributes {device.topology = "ethernet-25g"} {
+collective.group @all
+func.func @accumulate(%zero: tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi64>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  %g:2 = scf.for %i = %c0 to %c7 step %c2 iter_args(%a = %zero, %b = %zero) -> (tensor<4xi64>, tensor<4xi64>) {
+    %k = arith.index_cast %i : index to i64
+    %s = tensor.splat %k : tensor<4xi64>
+    %a1 = arith.addi %a, %s : tensor<4xi64>
+    %b1 = arith.addi %b, %a1 : tensor<4xi64>
+    scf.yield %a1, %b1 : tensor<4xi64>, tensor<4xi64>
+  }
+  %two = arith.constant dense<2> : tensor<4xi64>
+  %mean = arith.divsi %g#0, %two : tensor<4xi64>
+  %h = collective.start all_reduce sum @all (%mean : tensor<4xi64>) -> <tensor<4xi64>>
+  %r = collective.wait %h (%mean : tensor<4xi64>) : <tensor<4xi64>> -> tensor<4xi64>
+  return %r, %g#1 : tensor<4xi64>, tensor<4xi64>
+}
+}
+
+// -----
+
+// What a loop yields may come from outside of it, or be the sum of another variable.
+// CHECK-LABEL: func.func @exchanged(
+// CHECK: %[[G:.*]]:3 = scf.for
+// CHECK: %[[NEW:.*]] = arith.addf %[[G]]#0
+// CHECK: collective.start all_reduce sum @all(%[[NEW]]
+// CHECK: return %{{.*}}, %[[G]]#0, %arg0
+module attributes {device.topology = "ethernet-25g"} {
+collective.group @all
+func.func @exchanged(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %g:3 = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x, %b = %x, %c = %x) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %n = arith.addf %a, %b : tensor<4xf32>
+    scf.yield %n, %a, %x : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  %h = collective.start all_reduce sum @all (%g#0 : tensor<4xf32>) -> <tensor<4xf32>>
+  %r = collective.wait %h (%g#0 : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return %r, %g#1, %g#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+}
+
+// -----
+
+// Not peeled: one iteration, a trip count that is not known, results that are not exchanged.
+// CHECK-LABEL: func.func @not_peeled(
+// CHECK-COUNT-3: arith.addf
+// CHECK-NOT: arith.addf
+module attributes {device.topology = "ethernet-25g"} {
+collective.group @all
+func.func @not_peeled(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = scf.for %i = %c0 to %c1 step %c1 iter_args(%s = %x) -> (tensor<4xf32>) {
+    %t = arith.addf %s, %s : tensor<4xf32>
+    scf.yield %t : tensor<4xf32>
+  }
+  %ha = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> <tensor<4xf32>>
+  %ra = collective.wait %ha (%a : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  %b = scf.for %i = %c0 to %n step %c1 iter_args(%s = %x) -> (tensor<4xf32>) {
+    %t = arith.addf %s, %s : tensor<4xf32>
+    scf.yield %t : tensor<4xf32>
+  }
+  %hb = collective.start all_reduce sum @all (%b : tensor<4xf32>) -> <tensor<4xf32>>
+  %rb = collective.wait %hb (%b : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  %c = scf.for %i = %c0 to %c3 step %c1 iter_args(%s = %x) -> (tensor<4xf32>) {
+    %t = arith.addf %s, %s : tensor<4xf32>
+    scf.yield %t : tensor<4xf32>
+  }
+  return %ra, %rb, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+}
+
+// -----
+
+// On the host, no exchange hides behind kernels.
+// CHECK-LABEL: func.func @host(
+// CHECK-COUNT-1: arith.addf
+// CHECK-NOT: arith.addf
+collective.group @all
+func.func @host(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = scf.for %i = %c0 to %c3 step %c1 iter_args(%s = %x) -> (tensor<4xf32>) {
+    %t = arith.addf %s, %s : tensor<4xf32>
+    scf.yield %t : tensor<4xf32>
+  }
+  %h = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> <tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
