@@ -79,8 +79,9 @@ def main():
                     / best["seconds"]
                     for bucket in THRESHOLDS.values()
                 ]
-                communication = best["communication_seconds"]
-                hidden = 1 - best["exposed_seconds"] / communication
+                hidden = (
+                    best["hidden_seconds"] / best["communication_seconds"]
+                )
                 cells = " | ".join(f"{ratio:.3f}" for ratio in ratios)
                 print(
                     f"| {name} | {topology} | {best['collectives']} | "

@@ -127,11 +127,15 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     ReadyTimes times(block, topology, replicas, symbols);
     for (auto [start, member] : llvm::zip_equal(starts, members))
       member.ready = times.of(start);
+    // All members have one element type.
+    int64_t widening = getWidening(starts.front());
+    for (runtime::BucketMember &member : members)
+      member.bytes *= widening;
     runtime::TransferTime time =
         runtime::transferTime(topology, starts.front().getKindProperties().kind,
                               times.membersOf(starts.front()));
     runtime::BucketPlan best = runtime::planBuckets(
-        members, time, uint64_t(bound), time.seconds(0) * kSlack);
+        members, time, uint64_t(bound * widening), time.seconds(0) * kSlack);
     explainPlan(starts, members, time, best);
     return std::move(best.ends);
   }

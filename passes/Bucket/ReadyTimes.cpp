@@ -88,9 +88,18 @@ int64_t ReadyTimes::membersOf(collective::StartOp start) {
                            : 0);
 }
 
+int64_t lockstep::getWidening(collective::StartOp start) {
+  if (!start.getKindProperties().isReduction || start.getInputs().empty())
+    return 1;
+  Type element = getElementTypeOrSelf(start.getInputs().front());
+  return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32
+             ? 32 / element.getIntOrFloatBitWidth()
+             : 1;
+}
+
 double ReadyTimes::secondsOf(collective::StartOp start) {
   // Dynamic sizes are not known: only the latency is counted.
-  return runtime::collectiveSeconds(topology, start.getKindProperties().kind,
-                                    membersOf(start),
-                                    start.getContributedBytes().value_or(0));
+  return runtime::collectiveSeconds(
+      topology, start.getKindProperties().kind, membersOf(start),
+      start.getContributedBytes().value_or(0) * getWidening(start));
 }

@@ -12,6 +12,10 @@
 
 namespace lockstep {
 
+/// How many bytes a collective transfers for each byte of its operands: f16 and
+/// bf16 are reduced, and sent, as f32.
+int64_t getWidening(collective::StartOp start);
+
 /// Estimates the seconds at which the operands of the collectives of a block
 /// are computed, counted from the start of the block. A replica executes the
 /// block in order, and an operation that reads the result of a collective waits

@@ -50,8 +50,9 @@ struct BucketMember {
   /// Seconds after the start of the step at which its value is computed.
   double ready = 0;
   uint64_t bytes = 0;
-  /// The first member that may share its bucket: it depends on the result of
-  /// the one before. At most the member's own index, and ascending.
+  /// The index of the first member that may be in the same bucket: this member
+  /// depends on a result of the member before that one. At most its own index,
+  /// and ascending.
   size_t first = 0;
 };
 

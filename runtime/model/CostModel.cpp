@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 
 namespace lockstep::runtime {
 
@@ -62,11 +63,14 @@ double collectiveSeconds(const Topology &topology, CollectiveKind kind,
   double seconds = 0;
   uint64_t remaining = members;
   for (const TopologyLevel &level : topology.levels) {
-    uint64_t here = level.size ? std::min(level.size, remaining) : remaining;
+    // The last level connects all that there are, also more than its size.
+    bool isUnbounded = level.size == 0 || &level == &topology.levels.back();
+    uint64_t here = isUnbounded ? remaining : std::min(level.size, remaining);
     remaining = (remaining + here - 1) / here;
     bool isLast = remaining == 1;
-    // The next level first: each member then has the parts of all others in
-    // its position.
+    // Farther groups exchange first: each member gathers from the members at
+    // its position in the other groups, and then passes all of that on to its
+    // neighbors.
     uint64_t carried =
         properties.concatenates() && !isLast ? bytes * remaining : bytes;
     seconds +=
@@ -81,34 +85,70 @@ double collectiveSeconds(const Topology &topology, CollectiveKind kind,
   return seconds;
 }
 
+namespace {
+
+/// Approximates the seconds of a collective over its bytes by lines.
+class LineFitter {
+public:
+  explicit LineFitter(std::function<double(uint64_t)> secondsOf)
+      : secondsOf(std::move(secondsOf)) {}
+
+  /// Adds lines for [begin, end), as many as the tolerance asks for.
+  void fit(uint64_t begin, uint64_t end) {
+    double atBegin = secondsOf(begin), atEnd = secondsOf(end - 1);
+    double perByte =
+        end - begin > 1
+            ? std::max(0.0, (atEnd - atBegin) / double(end - 1 - begin))
+            : 0;
+    auto isNear = [&](uint64_t bytes, double fixed, double slope) {
+      double exact = secondsOf(bytes);
+      return std::abs(fixed + slope * double(bytes) - exact) <=
+             tolerance * exact;
+    };
+    // The line before may go on.
+    uint64_t middle = begin + (end - begin) / 2;
+    auto covers = [&](double fixed, double slope) {
+      return isNear(begin, fixed, slope) && isNear(middle, fixed, slope) &&
+             isNear(end - 1, fixed, slope);
+    };
+    if (!pieces.empty() &&
+        covers(pieces.back().seconds, pieces.back().secondsPerByte))
+      return;
+    double fixed = atBegin - perByte * double(begin);
+    // Where the algorithm changes, the time jumps.
+    if (end - begin > 64 && (end - begin) * 64 > end &&
+        !covers(fixed, perByte)) {
+      fit(begin, middle);
+      fit(middle, end);
+      return;
+    }
+    pieces.push_back({begin, fixed, perByte});
+  }
+
+  TransferTime take() { return TransferTime(std::move(pieces)); }
+
+private:
+  static constexpr double tolerance = 0.005;
+
+  std::function<double(uint64_t)> secondsOf;
+  std::vector<TransferTime::Piece> pieces;
+};
+
+} // namespace
+
 TransferTime transferTime(const Topology &topology, CollectiveKind kind,
                           uint64_t members) {
   constexpr int firstLog = 10, lastLog = 40;
-  std::vector<TransferTime::Piece> pieces;
-  auto secondsOf = [&](uint64_t bytes) {
+  LineFitter fitter([&](uint64_t bytes) {
     return collectiveSeconds(topology, kind, members, bytes);
-  };
+  });
   uint64_t begin = 0;
   for (int log = firstLog; log <= lastLog; ++log) {
-    // Algorithms change at powers of two: a piece ends right before.
     uint64_t end = uint64_t(1) << log;
-    double atBegin = secondsOf(begin), atEnd = secondsOf(end - 1);
-    double perByte = std::max(0.0, (atEnd - atBegin) / double(end - 1 - begin));
-    TransferTime::Piece piece = {begin, atBegin - perByte * double(begin),
-                                 perByte};
-    // Integer bytes of parts make the slopes of one line differ slightly.
-    bool continues = !pieces.empty() &&
-                     std::abs(pieces.back().seconds +
-                              pieces.back().secondsPerByte * double(end - 1) -
-                              atEnd) <= 1e-4 * atEnd &&
-                     std::abs(pieces.back().seconds +
-                              pieces.back().secondsPerByte * double(begin) -
-                              atBegin) <= 1e-4 * atBegin;
-    if (!continues)
-      pieces.push_back(piece);
+    fitter.fit(begin, end);
     begin = end;
   }
-  return TransferTime(std::move(pieces));
+  return fitter.take();
 }
 
 } // namespace lockstep::runtime

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 
 namespace lockstep::runtime {
@@ -41,7 +41,16 @@ public:
     auto found = object.find(std::string(key));
     return invalidArgument(
         fmt::format("'{}{}': expected {}, found {}", path, key, expected,
-                    found == object.end() ? "nothing" : found->dump()));
+                    found == object.end() ? "nothing" : textOf(*found)));
+  }
+
+  /// A value in a message. Lists and objects are not printed: they may be
+  /// nested deeply.
+  static std::string textOf(const json &value) {
+    if (value.is_structured())
+      return fmt::format("an {}{}", value.is_array() ? "array" : "object",
+                         value.empty() ? " without elements" : "");
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
   }
 
   Status readPositive(const char *key, double &value) {
@@ -146,8 +155,9 @@ static Status readLevels(ObjectReader &parent,
     return parent.fail("levels", "a list that is not empty");
   for (size_t i = 0; i < list->size(); ++i) {
     if (!(*list)[i].is_object())
-      return invalidArgument(fmt::format(
-          "'levels[{}]': expected an object, found {}", i, (*list)[i].dump()));
+      return invalidArgument(
+          fmt::format("'levels[{}]': expected an object, found {}", i,
+                      ObjectReader::textOf((*list)[i])));
     ObjectReader reader((*list)[i], fmt::format("levels[{}].", i));
     TopologyLevel level;
     double bytesPerSecond = 0;
@@ -163,6 +173,8 @@ static Status readLevels(ObjectReader &parent,
       return reader.fail("size", "a positive integer in all levels but the "
                                  "last one");
     level.link.secondsPerByte = 1 / bytesPerSecond;
+    if (!std::isfinite(level.link.secondsPerByte))
+      return reader.fail("bytes_per_second", "a number that has a reciprocal");
     levels.push_back(std::move(level));
   }
   return Status::success();
@@ -247,13 +259,20 @@ Expected<Topology> Topology::load(const std::string &nameOrPath) {
   for (const char *name : presets())
     if (nameOrPath == name)
       return preset(name);
-  std::ifstream file(nameOrPath, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file),
-                   std::istreambuf_iterator<char>()};
-  if (!file)
+  // Streams of the standard library throw if the path is that of a folder.
+  std::FILE *file = std::fopen(nameOrPath.c_str(), "rb");
+  std::string text;
+  char part[4096];
+  size_t count = 0;
+  while (file && (count = std::fread(part, 1, sizeof(part), file)) > 0)
+    text.append(part, count);
+  int error = file && !std::ferror(file) ? 0 : errno;
+  if (file)
+    std::fclose(file);
+  if (error)
     return systemError(fmt::format(
         "topology '{}': expected one of {}, or a file that can be read: {}",
-        nameOrPath, fmt::join(presets(), ", "), std::strerror(errno)));
+        nameOrPath, fmt::join(presets(), ", "), std::strerror(error)));
   Expected<Topology> topology = parse(text);
   if (!topology)
     return topology.status().withContext(nameOrPath);

@@ -27,7 +27,7 @@ struct TopologyLevel {
   std::string name;
   /// How many replicas, or groups of the level before; 0: any number.
   uint64_t size = 0;
-  /// From each of them to the others.
+  /// Of each replica to those of the other groups.
   Link link;
 };
 
@@ -56,7 +56,7 @@ struct Topology {
   /// From the nearest replicas to the farthest; not empty.
   std::vector<TopologyLevel> levels;
 
-  /// Reads the JSON form (docs/topologies.md). Errors name the key: unknown or
+  /// Reads the JSON form (docs/schedules.md). Errors name the key: unknown or
   /// missing keys, numbers that are not positive, a level without a size
   /// before the last one [invalidArgument].
   static Expected<Topology> parse(std::string_view json);

@@ -4,12 +4,14 @@
 
 #include "runtime/artifact/Verifier.h"
 #include "runtime/model/CostModel.h"
+#include "runtime/schema/RoleInfo.h"
 #include "runtime/schema/Types.h"
 #include "runtime/support/TraceFile.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -31,7 +33,9 @@ struct ReplicaClass {
   /// The event whose end is `now`.
   size_t last = SimulatedEvent::noCause;
   bool isDone = false, hasFailed = false;
-  double compute = 0, waited = 0;
+  /// `uncovered`: the part of the waiting during which the link transfers what
+  /// is waited for.
+  double compute = 0, waited = 0, uncovered = 0;
   std::vector<std::optional<int64_t>> registers;
   /// How often data have decided at a command.
   std::map<uint32_t, uint64_t> decisions;
@@ -46,9 +50,20 @@ struct Instance {
   double arrival = 0;
   size_t arrivalCause = SimulatedEvent::noCause;
   bool isTransferred = false;
-  double end = 0;
+  double begin = 0, end = 0;
   size_t event = SimulatedEvent::noCause;
 };
+
+/// The channel that a command starts.
+std::optional<uint32_t> startedChannel(const artifact::Command &command) {
+  if (const artifact::Start *start = command.body_as_Start())
+    return start->channel();
+  if (const artifact::Barrier *barrier = command.body_as_Barrier())
+    return barrier->channel();
+  if (const artifact::Once *once = command.body_as_Once())
+    return once->channel();
+  return std::nullopt;
+}
 
 class Simulation {
 public:
@@ -73,10 +88,11 @@ public:
       for (size_t c = 0; c < classes.size(); ++c)
         while (!classes[c].isDone && step(c)) {
           progress = true;
-          if (++executed > mostCommands)
+          if (++executed > mostCommands || result.events.size() > mostEvents)
             return invalidArgument(fmt::format(
-                "program '{}': more than {} commands: expected a loop to end",
-                program.name()->string_view(), mostCommands));
+                "program '{}': more than {} commands, or {} kernels and "
+                "collectives: expected a loop to end",
+                program.name()->string_view(), mostCommands, mostEvents));
         }
     }
     finish();
@@ -84,31 +100,33 @@ public:
   }
 
 private:
-  static constexpr uint64_t mostCommands = 100'000'000;
+  static constexpr uint64_t mostCommands = 100'000'000, mostEvents = 10'000'000;
 
   void createClasses() {
+    // Where an option makes one replica different, it is the last one.
     bool isOneDifferent =
-        replicas > 1 &&
-        (options.delay > 0 || options.slowdown != 1 || options.failingChannel);
-    classes.resize(isOneDifferent ? 2 : 1);
-    classes[0].count = replicas - (isOneDifferent ? 1 : 0);
+        options.delay > 0 || options.slowdown != 1 || options.failingChannel;
+    if (replicas > 1 || !isOneDifferent)
+      classes.push_back({.count = replicas - (isOneDifferent ? 1 : 0)});
     if (isOneDifferent)
-      classes[1] = {.count = 1,
-                    .slowdown = options.slowdown,
-                    .fails = options.failingChannel.has_value(),
-                    .now = options.delay};
+      classes.push_back({.count = 1,
+                         .slowdown = options.slowdown,
+                         .fails = options.failingChannel.has_value(),
+                         .now = options.delay});
     for (ReplicaClass &each : classes) {
       each.registers.resize(program.registers());
       each.started.resize(program.channels());
     }
     result.program = program.name()->str();
     result.replicas = replicas;
-    result.lanes.push_back(
-        classes[0].count == 1
-            ? "replica 0"
-            : fmt::format("replicas 0 to {}", classes[0].count - 1));
-    if (isOneDifferent)
-      result.lanes.push_back(fmt::format("replica {}", replicas - 1));
+    uint64_t first = 0;
+    for (const ReplicaClass &each : classes) {
+      result.lanes.push_back(each.count == 1
+                                 ? fmt::format("replica {}", first)
+                                 : fmt::format("replicas {} to {}", first,
+                                               first + each.count - 1));
+      first += each.count;
+    }
     result.lanes.push_back("link");
     instances.resize(program.channels());
   }
@@ -121,19 +139,17 @@ private:
     ReplicaClass &self = classes[classIndex];
     const artifact::Command &command = *program.commands()->Get(self.command);
     uint32_t next = self.command + 1;
+    if (self.fails && startedChannel(command) == options.failingChannel) {
+      self.isDone = self.hasFailed = true;
+      return true;
+    }
     switch (command.body_type()) {
     case CommandBody::Launch:
       launch(classIndex, *command.body_as_Launch());
       break;
-    case CommandBody::Start: {
-      const artifact::Start &start = *command.body_as_Start();
-      if (self.fails && start.channel() == *options.failingChannel) {
-        self.isDone = self.hasFailed = true;
-        return true;
-      }
-      arrive(classIndex, start.channel());
+    case CommandBody::Start:
+      arrive(classIndex, command.body_as_Start()->channel());
       break;
-    }
     case CommandBody::Wait:
       if (!waitFor(classIndex, command.body_as_Wait()->channel()))
         return false;
@@ -285,6 +301,7 @@ private:
     bool isFree = linkFree <= instance.arrival;
     double begin = std::max(instance.arrival, linkFree);
     instance.isTransferred = true;
+    instance.begin = begin;
     instance.end = begin + seconds;
     instance.event = result.events.size();
     result.events.push_back(
@@ -335,6 +352,7 @@ private:
     if (instance.end <= self.now)
       return;
     self.waited += instance.end - self.now;
+    self.uncovered += instance.end - std::max(self.now, instance.begin);
     record(classIndex, SimulatedEvent::Kind::wait, instance.end - self.now,
            instance.event);
   }
@@ -348,12 +366,11 @@ private:
       for (uint32_t buffer : elements(start->operands()))
         bytes += accumulatedBytes(buffer, kind.isReduction);
       result.exchangedBytes += bytes;
-      return collectiveSeconds(topology, start->kind(),
-                               membersOf(start->group()), bytes);
+      return collectiveSeconds(topology, start->kind(), replicas, bytes);
     }
-    if (const artifact::Barrier *barrier = command.body_as_Barrier())
+    if (command.body_as_Barrier())
       return collectiveSeconds(topology, artifact::CollectiveKind::all_reduce,
-                               membersOf(barrier->group()), 0);
+                               replicas, 0);
     // A `once` section: replicas of the process arrive.
     return topology.levels.front().link.latency;
   }
@@ -366,11 +383,6 @@ private:
            accumulatorSize(table.type()->element());
   }
 
-  uint64_t membersOf(uint32_t group) const {
-    const auto *ranks = tables.groups()->Get(group)->ranks();
-    return ranks && ranks->size() ? ranks->size() : replicas;
-  }
-
   static std::vector<uint32_t>
   elements(const flatbuffers::Vector<uint32_t> *vector) {
     return vector ? std::vector<uint32_t>(vector->begin(), vector->end())
@@ -379,6 +391,7 @@ private:
 
   void finish() {
     size_t last = SimulatedEvent::noCause;
+    double uncovered = 0;
     for (const ReplicaClass &each : classes) {
       if (each.now >= result.seconds) {
         result.seconds = each.now;
@@ -386,23 +399,31 @@ private:
       }
       result.compute = std::max(result.compute, each.compute);
       result.exposed = std::max(result.exposed, each.waited);
+      uncovered = std::max(uncovered, each.uncovered);
     }
+    result.hidden = std::max(0.0, result.communication - uncovered);
+    RoleInfo role = rolesOf(tables).front();
     result.memory = program.replica_size() + program.shared_size() +
-                    program.input_size() + tables.variable_size() +
-                    tables.replica_variable_size();
-    if (!std::all_of(classes.begin(), classes.end(),
-                     [](const ReplicaClass &c) { return c.isDone; }))
-      describeFailure();
+                    program.input_size() + role.variableSize +
+                    role.replicaVariableSize;
+    if (tables.constants() >= 0)
+      result.memory += artifact.segment(uint32_t(tables.constants())).size();
+    for (const ReplicaClass &each : classes)
+      if (each.hasFailed)
+        describeFailure();
     collectCriticalPath(last);
   }
 
   void describeFailure() {
+    result.failure = result.lanes[classes.size() - 1] + " stops";
     const ReplicaClass &waiting = classes[0];
+    if (classes.size() == 1 || waiting.isDone)
+      return;
     std::string_view place =
         artifact.location(program.commands()->Get(waiting.command)->location());
-    result.failure =
-        fmt::format("{} stops; {} {} for it at {}{}", result.lanes[1],
-                    result.lanes[0], waiting.count == 1 ? "waits" : "wait",
+    result.failure +=
+        fmt::format("; {} {} for it at {}{}", result.lanes[0],
+                    waiting.count == 1 ? "waits" : "wait",
                     simulatedName(tables, program, waiting.command),
                     place.empty() ? "" : fmt::format(" ({})", place));
   }
@@ -497,6 +518,41 @@ findProgram(const artifact::Artifact &tables, const std::string &name) {
                                      fmt::join(names, ", ")));
 }
 
+/// Collectives are of all replicas, and the one at which a replica is to fail
+/// exists.
+static Status checkChannels(const artifact::Artifact &tables,
+                            const artifact::Program &program,
+                            const SimulationOptions &options) {
+  bool failingExists = !options.failingChannel;
+  auto checkGroup = [&](uint32_t index) {
+    const artifact::Group &group = *tables.groups()->Get(index);
+    size_t ranks = group.ranks() ? group.ranks()->size() : 0;
+    return ranks == 0 || ranks == tables.replicas()
+               ? Status::success()
+               : unsupported(fmt::format(
+                     "group '{}' has {} of {} replicas: only collectives of "
+                     "all replicas can be simulated",
+                     group.name()->string_view(), ranks, tables.replicas()));
+  };
+  for (const artifact::Command *command : *program.commands()) {
+    std::optional<uint32_t> channel = startedChannel(*command);
+    failingExists |= channel && channel == options.failingChannel;
+    Status status;
+    if (const artifact::Start *start = command->body_as_Start())
+      status = checkGroup(start->group());
+    else if (const artifact::Barrier *barrier = command->body_as_Barrier())
+      status = checkGroup(barrier->group());
+    if (!status.ok())
+      return status;
+  }
+  if (!failingExists)
+    return invalidArgument(fmt::format(
+        "channel {}: expected one that program '{}' starts, which has {}",
+        *options.failingChannel, program.name()->string_view(),
+        program.channels()));
+  return Status::success();
+}
+
 Expected<SimulationResult> simulate(const Artifact &artifact,
                                     const Topology &topology,
                                     const SimulationOptions &options) {
@@ -505,19 +561,18 @@ Expected<SimulationResult> simulate(const Artifact &artifact,
     return unsupported("programs of several roles cannot be simulated");
   if (!tables.programs() || tables.programs()->size() == 0)
     return invalidArgument("the artifact has no program");
-  uint64_t replicas = options.replicas ? options.replicas : tables.replicas();
-  if (tables.groups())
-    for (const artifact::Group *group : *tables.groups())
-      if (group->ranks() && group->ranks()->size() &&
-          *std::prev(group->ranks()->end()) >= replicas)
-        return invalidArgument(fmt::format(
-            "group '{}' has rank {}: expected more than {} replicas, found {}",
-            group->name()->string_view(), *std::prev(group->ranks()->end()),
-            *std::prev(group->ranks()->end()), replicas));
+  if (!std::isfinite(options.delay) || options.delay < 0 ||
+      !std::isfinite(options.slowdown) || options.slowdown <= 0)
+    return invalidArgument(fmt::format(
+        "expected a delay of at least 0 s and a positive factor of a slow "
+        "replica, found {} and {}",
+        options.delay, options.slowdown));
   Expected<const artifact::Program *> program =
       findProgram(tables, options.program);
   if (!program)
     return program.status();
+  if (Status status = checkChannels(tables, **program, options); !status.ok())
+    return status;
   return Simulation(artifact, **program, topology, options).run();
 }
 

@@ -65,8 +65,12 @@ struct SimulationResult {
   double compute = 0;
   /// The time that the link is occupied.
   double communication = 0;
-  /// The time that replicas wait for collectives, the one that waits longest.
+  /// The time that replicas wait for collectives, that of the one that waits
+  /// longest; for a replica that is late or slow, too.
   double exposed = 0;
+  /// The part of `communication` in which no replica waits for what is
+  /// transferred.
+  double hidden = 0;
   /// The bytes that each replica contributes to collectives.
   uint64_t exchangedBytes = 0;
   uint64_t kernels = 0, collectives = 0;
@@ -82,13 +86,14 @@ struct SimulationResult {
   /// What the run would report if a replica failed; empty if all finish.
   std::string failure;
 
-  /// The least possible time: kernels alone, or the link alone.
+  /// The least possible time for these kernels and collectives: the kernels
+  /// alone, or the link alone.
   double leastSeconds() const { return std::max(compute, communication); }
 };
 
-/// Simulates one execution of a program. Errors: a program that does not exist,
-/// several roles, a number of replicas that groups of the artifact exceed, an
-/// endless loop.
+/// Simulates one execution of a program. Errors: a program or a failing channel
+/// that does not exist, several roles, collectives of some replicas only,
+/// options that are not finite, an endless loop.
 Expected<SimulationResult> simulate(const Artifact &artifact,
                                     const Topology &topology,
                                     const SimulationOptions &options = {});
@@ -97,7 +102,8 @@ Expected<SimulationResult> simulate(const Artifact &artifact,
 std::string simulatedName(const artifact::Artifact &artifact,
                           const artifact::Program &program, uint32_t command);
 
-/// Writes events as a Chrome trace with the lanes of `lockstep-run --trace`.
+/// Writes events as a Chrome trace with the fields of `lockstep-run --trace`,
+/// a lane for each kind of replica and one for the link.
 /// Error: the file cannot be written.
 Status writeSimulatedTrace(const std::string &path, const Artifact &artifact,
                            const SimulationResult &result);

@@ -42,7 +42,9 @@ TEST(OpenTransport, slowHasALink) {
   auto error = [](std::string_view name) {
     return openTransport(name).status().message();
   };
-  for (const char *options : {"", "1e-6", "0,1e9", "1e-6,-1", "1e-6,1e9,1"})
+  for (const char *options :
+       {"", "1e-6", "0,1e9", "1e-6,-1", "1e-6,1e9,1", "1.5.5", "1e-6,1e9,",
+        "inf,1", "1,nan", "1e-6,1e-320"})
     EXPECT_EQ(
         error(fmt::format("slow:{}", options)),
         fmt::format("transport 'slow:{0}': expected 'slow:LATENCY,BANDWIDTH' "

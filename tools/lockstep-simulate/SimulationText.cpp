@@ -25,7 +25,6 @@ std::string toText(const SimulationResult &result,
   std::string text =
       fmt::format("program '{}' of {} on '{}'\n", result.program,
                   countNoun(result.replicas, "replica"), topology);
-  double hidden = result.communication - result.exposed;
   auto line = [&](const char *name, const std::string &value) {
     text += fmt::format("  {:<15}{}\n", name, value);
   };
@@ -36,9 +35,8 @@ std::string toText(const SimulationResult &result,
                                     secondsText(result.communication),
                                     countNoun(result.collectives, "collective"),
                                     bytesText(result.exchangedBytes)));
-  line("hidden",
-       fmt::format("{} of it behind kernels",
-                   percentText(std::max(hidden, 0.0), result.communication)));
+  line("hidden", fmt::format("{} of it behind kernels",
+                             percentText(result.hidden, result.communication)));
   line("exposed", secondsText(result.exposed));
   line("utilization", fmt::format("{} of the time in kernels",
                                   percentText(result.compute, result.seconds)));
@@ -90,6 +88,7 @@ std::string toJson(const SimulationResult &result,
       {"compute_seconds", result.compute},
       {"communication_seconds", result.communication},
       {"exposed_seconds", result.exposed},
+      {"hidden_seconds", result.hidden},
       {"least_seconds", result.leastSeconds()},
       {"kernels", result.kernels},
       {"collectives", result.collectives},
@@ -98,7 +97,8 @@ std::string toJson(const SimulationResult &result,
       {"failure", result.failure},
       {"assumptions", result.assumptions},
       {"critical_path", path}};
-  return object.dump(2) + "\n";
+  return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+         "\n";
 }
 
 } // namespace lockstep::tools

@@ -40,11 +40,15 @@ LocalNetwork::create(std::vector<RankRange> executors,
     // put a message into any mailbox at any time.
     endpoints.emplace_back(shared, shared->endpoints.back().get());
   }
-  if (link)
-    shared->link = std::make_unique<SlowLink>(
+  if (link) {
+    Expected<std::unique_ptr<SlowLink>> slow = SlowLink::create(
         *link, executors.size(), [state = shared.get()](Message &message) {
           state->endpoints[message.to]->deliver(message);
         });
+    if (!slow)
+      return slow.status();
+    shared->link = std::move(*slow);
+  }
   return endpoints;
 }
 
@@ -119,6 +123,9 @@ void LocalNetwork::endReading() {
 }
 
 void LocalNetwork::settle() {
+  // The executor that aborts may not have come to close the link.
+  if (shared.link)
+    shared.link->close();
   for (const auto &endpoint : shared.endpoints)
     while (endpoint.get() != this &&
            endpoint->readers.load(std::memory_order_seq_cst) != 0)

@@ -42,7 +42,7 @@ public:
   }
 
   /// Messages sent between all executors so far: if the count has not changed
-  /// while all executors were idle, they still are.
+  /// while all executors were idle, they still are, unless a link delays one.
   uint64_t messages() const;
 
 private:

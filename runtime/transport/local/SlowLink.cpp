@@ -2,14 +2,25 @@
 
 #include "runtime/transport/local/SlowLink.h"
 
+#include "runtime/support/Threads.h"
+
+#include <algorithm>
 #include <sys/prctl.h>
 
 namespace lockstep::runtime {
 
-SlowLink::SlowLink(const Link &link, size_t senders,
-                   std::function<void(Message &)> deliver)
-    : link(link), deliver(std::move(deliver)), busyUntil(senders),
-      thread([this] { run(); }) {}
+Expected<std::unique_ptr<SlowLink>>
+SlowLink::create(const Link &link, size_t senders,
+                 std::function<void(Message &)> deliver) {
+  std::unique_ptr<SlowLink> result(
+      new SlowLink(link, senders, std::move(deliver)));
+  Expected<std::thread> thread =
+      startThread([state = result.get()] { state->run(); });
+  if (!thread)
+    return thread.status();
+  result->thread = std::move(*thread);
+  return result;
+}
 
 SlowLink::~SlowLink() {
   {
@@ -17,15 +28,18 @@ SlowLink::~SlowLink() {
     ends = true;
   }
   changed.notify_one();
-  thread.join();
+  if (thread.joinable())
+    thread.join();
 }
 
 void SlowLink::send(Message &message) {
   uint64_t bytes = 0;
   for (const MessagePiece &piece : message.pieces)
     bytes += piece.size;
-  std::chrono::duration<double> seconds(link.latency +
-                                        link.secondsPerByte * double(bytes));
+  // A clock of nanoseconds counts to 292 years.
+  constexpr double most = 1e6;
+  std::chrono::duration<double> seconds(
+      std::min(most, link.latency + link.secondsPerByte * double(bytes)));
   std::lock_guard<std::mutex> lock(mutex);
   if (isClosed)
     return;

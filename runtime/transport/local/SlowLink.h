@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <queue>
 #include <thread>
@@ -17,15 +18,18 @@
 
 namespace lockstep::runtime {
 
-/// Delivers messages as late as a network would: each sender transmits one
-/// message at a time, which takes the link's latency and the time of its bytes.
-/// So schedules for networks can be measured on one machine. Transmission needs
-/// no time of a CPU. Thread-safe.
+/// Delivers messages late: each sender transmits one message at a time, which
+/// takes the link's latency and the time of its bytes; receivers are not
+/// limited. So schedules for networks can be measured on one machine.
+/// Transmission needs no time of a CPU. Unlike other networks, it allocates and
+/// takes a lock. Thread-safe.
 class SlowLink {
 public:
-  /// `deliver` puts a message into the mailbox of its receiver.
-  SlowLink(const Link &link, size_t senders,
-           std::function<void(Message &)> deliver);
+  /// `deliver` puts a message into the mailbox of its receiver. Error: no
+  /// thread can be started.
+  static Expected<std::unique_ptr<SlowLink>>
+  create(const Link &link, size_t senders,
+         std::function<void(Message &)> deliver);
   ~SlowLink();
 
   void send(Message &message);
@@ -46,6 +50,10 @@ private:
       return std::tie(arrival, number) > std::tie(other.arrival, other.number);
     }
   };
+
+  SlowLink(const Link &link, size_t senders,
+           std::function<void(Message &)> deliver)
+      : link(link), deliver(std::move(deliver)), busyUntil(senders) {}
 
   void run();
 

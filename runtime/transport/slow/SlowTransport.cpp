@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 
 using namespace lockstep::runtime;
 
@@ -33,17 +34,15 @@ private:
   Link link;
 };
 
-/// Removes a positive number and the comma behind it from the front of `text`.
-/// 0: it begins with none.
+/// Removes a number from the front of `text`. 0: it begins with none that is
+/// positive and finite.
 double takeNumber(std::string_view &text) {
   double number = 0;
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc())
+  if (error != std::errc() || !std::isnormal(number) || number < 0)
     return 0;
   text.remove_prefix(size_t(end - text.data()));
-  if (text.starts_with(','))
-    text.remove_prefix(1);
   return number;
 }
 
@@ -54,8 +53,12 @@ lockstepOpenTransport(std::string_view options,
                       std::unique_ptr<TransportFactory> &transport,
                       Status &status) {
   std::string_view rest = options;
-  double latency = takeNumber(rest), bandwidth = takeNumber(rest);
-  if (!(latency > 0) || !(bandwidth > 0) || !rest.empty()) {
+  double latency = takeNumber(rest), bandwidth = 0;
+  if (rest.starts_with(',')) {
+    rest.remove_prefix(1);
+    bandwidth = takeNumber(rest);
+  }
+  if (latency == 0 || bandwidth == 0 || !rest.empty()) {
     status = invalidArgument(
         fmt::format("expected 'slow:LATENCY,BANDWIDTH' with positive seconds "
                     "and bytes per second, found 'slow:{}'",

@@ -65,3 +65,21 @@ func.func @cache(%x: tensor<204800xf32>) -> (tensor<204800xf32>, tensor<204800xf
   %r1 = collective.wait %h1 (%x : tensor<204800xf32>) : <tensor<204800xf32>> -> tensor<204800xf32>
   return %r0, %r1 : tensor<204800xf32>, tensor<204800xf32>
 }
+
+// -----
+
+// bf16 is reduced and sent as f32: 32 bytes for 16 of operands.
+// REMARK:      Category:bucket | Function=narrow |
+// REMARK-SAME: 2 collectives, 32 B, in 1 bucket for 'line': operands are ready from 0.00 us to 0.00 us, the exchange ends at 33.0 s
+#line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 1, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 1, \"bytes_per_second\": 1}]}"
+module attributes {device.topology = #line} {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+collective.group @all
+func.func @narrow(%x: tensor<4xbf16>) -> (tensor<4xbf16>, tensor<4xbf16>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<4xbf16>) -> <tensor<4xbf16>>
+  %r0 = collective.wait %h0 (%x : tensor<4xbf16>) : <tensor<4xbf16>> -> tensor<4xbf16>
+  %h1 = collective.start all_reduce sum @all (%x : tensor<4xbf16>) -> <tensor<4xbf16>>
+  %r1 = collective.wait %h1 (%x : tensor<4xbf16>) : <tensor<4xbf16>> -> tensor<4xbf16>
+  return %r0, %r1 : tensor<4xbf16>, tensor<4xbf16>
+}
+}

@@ -133,7 +133,7 @@ TEST(BucketPlan, IsNeverWorseThanFixedThresholds) {
 }
 
 // A latency of 1 s: the second and third are ready before the first is
-// exchanged. The fourth would delay them by its bytes, and they it.
+// exchanged. In a bucket with the fourth, all would be exchanged later.
 TEST(BucketPlan, MergesWhatWouldWaitForTheLink) {
   Members members = {{0, 8}, {0.1, 8}, {0.2, 8}, {5, 8}};
   BucketPlan plan = planBuckets(members, affine(1, 0.1));

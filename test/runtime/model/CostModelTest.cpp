@@ -95,21 +95,42 @@ TEST(CostModel, DividesOverLevels) {
           trafficOf(CollectiveKind::all_gather, 4, 2 * bytes).seconds(near));
 }
 
+// The last level connects any number, whatever its size.
+TEST(CostModel, OfMoreMembersThanTheLevelsHave) {
+  Topology topology = oneLevel(ExchangeAlgorithm::direct);
+  topology.levels[0].size = 2;
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 4, 1 << 20),
+      trafficOf(CollectiveKind::all_reduce, 4, 1 << 20)
+          .seconds({kLatency, kPerByte}));
+}
+
+void expectSameTimes(const Topology &topology, uint64_t members,
+                     double tolerance) {
+  TransferTime time =
+      transferTime(topology, CollectiveKind::all_reduce, members);
+  EXPECT_LE(time.getPieces().size(), 64u) << topology.name;
+  for (uint64_t bytes = 1; bytes < uint64_t(1) << 36;
+       bytes = bytes * 9 / 8 + 1) {
+    double expected =
+        collectiveSeconds(topology, CollectiveKind::all_reduce, members, bytes);
+    EXPECT_NEAR(time.seconds(bytes), expected, tolerance * expected)
+        << topology.name << ", " << members << " members, " << bytes
+        << " bytes";
+  }
+}
+
 TEST(CostModel, AsAFunctionOfBytes) {
   for (const char *name : Topology::presets())
-    for (uint64_t members : {2, 4, 64}) {
-      Topology topology = *Topology::preset(name);
-      TransferTime time =
-          transferTime(topology, CollectiveKind::all_reduce, members);
-      EXPECT_LE(time.getPieces().size(), 12u) << name;
-      for (uint64_t bytes = 1; bytes < uint64_t(1) << 36;
-           bytes = bytes * 3 + 1) {
-        double expected = collectiveSeconds(
-            topology, CollectiveKind::all_reduce, members, bytes);
-        EXPECT_NEAR(time.seconds(bytes), expected, 0.05 * expected)
-            << name << ", " << members << " members, " << bytes << " bytes";
-      }
-    }
+    for (uint64_t members : {2, 4, 64})
+      expectSameTimes(*Topology::preset(name), members, 0.02);
+  // The algorithm of the farther level changes at no power of two.
+  Topology topology = oneLevel(ExchangeAlgorithm::direct);
+  topology.levels = {{"a", 5, {1e-6, 1e-10}},
+                     {"b", 8, {kLatency, kPerByte}},
+                     {"c", 0, {1e-4, 1e-8}}};
+  for (uint64_t members : {6, 10, 44})
+    expectSameTimes(topology, members, 0.02);
 }
 
 } // namespace

@@ -106,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "'algorithm': expected one of direct, ring-or-tree, found "
                 "\"star\""},
         Mistake{"noLevels", [](json &o) { o["levels"] = json::array(); },
-                "'levels': expected a list that is not empty, found []"},
+                "'levels': expected a list that is not empty, found an array "
+                "without elements"},
         Mistake{"levelIsNumber", [](json &o) { o["levels"][0] = 3; },
                 "'levels[0]': expected an object, found 3"},
         Mistake{"levelWithoutSize",
@@ -123,6 +124,22 @@ TEST(Topology, RefusesTextThatIsNoJson) {
   EXPECT_EQ(Topology::parse("{").status().message(), "expected a JSON object");
 }
 
+TEST(Topology, PrintsNoNestedValues) {
+  json object = valid();
+  std::string text = object.dump();
+  std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  text.replace(text.find("\"pair\""), 6, deep);
+  EXPECT_EQ(Topology::parse(text).status().message(),
+            "'name': expected a text that is not empty, found an array");
+  object["levels"][1]["bytes_per_second"] = 5e-324;
+  EXPECT_EQ(Topology::parse(object.dump())
+                .status()
+                .message()
+                .find("'levels[1].bytes_per_second': expected a number that "
+                      "has a reciprocal"),
+            0u);
+}
+
 TEST(Topology, NamesThePresets) {
   Expected<Topology> topology = Topology::preset("mesh");
   EXPECT_EQ(topology.status().message(),
@@ -132,6 +149,10 @@ TEST(Topology, NamesThePresets) {
             "topology 'no/such/file': expected one of host, ethernet-25g, "
             "ethernet-100g, dgx-h100, torus-3d, or a file that can be read: "
             "No such file or directory");
+  EXPECT_EQ(Topology::load("/").status().message(),
+            "topology '/': expected one of host, ethernet-25g, "
+            "ethernet-100g, dgx-h100, torus-3d, or a file that can be read: "
+            "Is a directory");
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <fstream>
 
 namespace artifact = lockstep::artifact;
@@ -162,6 +163,49 @@ TEST(Simulator, WaitsForAReplicaThatBeginsLater) {
   EXPECT_DOUBLE_EQ(result.seconds, 15 + exchange(3, 4));
 }
 
+TEST(Simulator, OfOneReplicaThatIsSlow) {
+  Step step(1);
+  step.kernel(10);
+  EXPECT_DOUBLE_EQ(simulateStep(step, {.delay = 1, .slowdown = 2}).seconds, 21);
+}
+
+// What is hidden does not depend on how late a replica is.
+TEST(Simulator, CountsOnlyTransfersAsExposedCommunication) {
+  Step step(2);
+  step.kernel(10);
+  uint32_t channel = step.start();
+  step.kernel(100);
+  step.program.wait(channel);
+  SimulationResult result = simulateStep(step, {.delay = 1000});
+  EXPECT_DOUBLE_EQ(result.exposed, 900 + exchange(2, 4));
+  EXPECT_DOUBLE_EQ(result.hidden, 0);
+  Step same(2);
+  same.kernel(10);
+  channel = same.start();
+  same.kernel(100);
+  same.program.wait(channel);
+  EXPECT_DOUBLE_EQ(simulateStep(same).hidden, exchange(2, 4));
+}
+
+TEST(Simulator, ExecutesBarriersAndSharedSections) {
+  Topology topology = countingTopology();
+  topology.reducesOnCompute = true;
+  topology.cores = 2;
+  Step step(4);
+  step.program.barrier(step.program.channel());
+  step.program.once(step.program.channel());
+  step.kernel(8);
+  step.program.endOnce();
+  // 1 s for the barrier and for the arrival of all; then one core executes the
+  // kernel, which has one tile.
+  EXPECT_DOUBLE_EQ(simulateStep(step, {}, topology).seconds, 1 + 1 + 8);
+  Step failing(4);
+  failing.program.barrier(failing.program.channel());
+  EXPECT_EQ(simulateStep(failing, {.failingChannel = 0}).failure,
+            "replica 3 stops; replicas 0 to 2 wait for it at barrier channel 0 "
+            "(train.py:42)");
+}
+
 TEST(Simulator, ReportsWhoWaitsForAReplicaThatFails) {
   Step step(4);
   step.program.wait(step.start());
@@ -246,17 +290,27 @@ TEST(Simulator, RefusesWhatItCannotSimulate) {
   EXPECT_EQ(errorOf(*artifact, {.program = "train"}),
             "program 'train': expected one of main");
 
+  EXPECT_EQ(errorOf(*artifact, {.failingChannel = 7}),
+            "channel 7: expected one that program 'main' starts, which has 0");
+  EXPECT_EQ(errorOf(*artifact, {.delay = NAN}).find("expected a delay"), 0u);
+  EXPECT_EQ(errorOf(*artifact, {.slowdown = INFINITY}).find("expected a delay"),
+            0u);
+
   Step grouped(4);
-  grouped.program.group({1, 3});
-  EXPECT_EQ(errorOf(*grouped.finish(), {.replicas = 2}),
-            "group 'part' has rank 3: expected more than 3 replicas, found "
-            "2");
+  uint32_t group = grouped.program.group({1, 3}),
+           channel = grouped.program.channel();
+  grouped.program.start(CollectiveKind::all_reduce, Reduction::sum, channel,
+                        {grouped.operand}, {grouped.result}, group);
+  grouped.program.wait(channel);
+  EXPECT_EQ(errorOf(*grouped.finish(), {}),
+            "group 'part' has 2 of 4 replicas: only collectives of all "
+            "replicas can be simulated");
 
   Step endless(2);
   endless.program.jump(endless.program.here());
   EXPECT_EQ(errorOf(*endless.finish(), {}),
-            "program 'main': more than 100000000 commands: expected a loop to "
-            "end");
+            "program 'main': more than 100000000 commands, or 10000000 kernels "
+            "and collectives: expected a loop to end");
 
   Step withServer(2);
   withServer.program.role("server");
