@@ -69,15 +69,17 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
-  if (options.optimize && options.simplify) {
+  if (!options.optimize)
+    return;
+  if (options.simplify) {
     SimplifyCollectivesPassOptions simplify;
     simplify.reassociate = options.reassociate;
     pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));
     pm.addPass(createCSEPass());
-    checkOrder(pm, options);
   }
-  if (options.optimize && options.overlap)
+  if (options.overlap)
     pm.addNestedPass<func::FuncOp>(createPeelAccumulationPass());
+  checkOrder(pm, options);
 }
 
 static void addRoles(OpPassManager &pm, const CompileOptions &options) {
@@ -115,7 +117,7 @@ static void addBucket(OpPassManager &pm, const CompileOptions &options) {
     pm.addNestedPass<func::FuncOp>(createScheduleCollectivesPass(schedule));
   }
   BucketCollectivesPassOptions bucket;
-  bucket.plan = options.planBuckets && options.overlap;
+  bucket.plan = options.planBuckets;
   bucket.bytesPerPack = options.bytesPerPack;
   pm.addNestedPass<func::FuncOp>(createBucketCollectivesPass(bucket));
   checkOrder(pm, options);

@@ -21,6 +21,10 @@ static int64_t saturatingMultiply(int64_t a, int64_t b) {
                                                               : a * b;
 }
 
+static int64_t saturatingAdd(int64_t a, int64_t b) {
+  return std::min<uint64_t>(uint64_t(a) + uint64_t(b), INT64_MAX);
+}
+
 /// The number of operations in one execution of `region`. Loops are multiplied
 /// by their trip counts where these are known.
 static int64_t countFlops(Region &region) {
@@ -33,7 +37,7 @@ static int64_t countFlops(Region &region) {
              !isa<arith::ConstantOp>(op))
       own = 1;
     for (Region &nested : op.getRegions())
-      own += countFlops(nested);
+      own = saturatingAdd(own, countFlops(nested));
     if (auto structured = dyn_cast<linalg::LinalgOp>(op))
       for (int64_t range : structured.getStaticLoopRanges())
         trips =
@@ -41,7 +45,7 @@ static int64_t countFlops(Region &region) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
       if (std::optional<llvm::APInt> count = loop.getStaticTripCount())
         trips = count->getSExtValue();
-    flops += saturatingMultiply(own, trips);
+    flops = saturatingAdd(flops, saturatingMultiply(own, trips));
   }
   return flops;
 }
@@ -57,7 +61,7 @@ KernelCost lockstep::estimateCost(device::KernelOp kernel) {
   KernelCost cost;
   for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
                                             kernel.getResultTypes()))
-    cost.bytes += getBytes(type);
+    cost.bytes = saturatingAdd(cost.bytes, getBytes(type));
   cost.flops = countFlops(kernel.getBody());
   return cost;
 }

@@ -9,7 +9,7 @@ namespace lockstep {
 
 /// An estimate for one launch.
 struct KernelCost {
-  /// Arithmetic operations; a transcendental function counts 16.
+  /// Arithmetic operations; an operation of `math` counts 16.
   int64_t flops = 0;
   /// Of arguments and results, each once; dynamic ones are not counted.
   int64_t bytes = 0;

@@ -86,12 +86,15 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       });
       int64_t bound = std::get<int64_t>(key) != 0 ? std::get<int64_t>(key)
                                                   : bytesPerPack.getValue();
+      std::string limit = bound > 0
+                              ? "within bytes_per_pack of " + bytesText(bound)
+                              : "no bound given";
       std::vector<size_t> ends = device::getRole(getOperation())
                                      ? keepOrderOfRoles(starts, bound)
-                                     : divide(block, starts, bound);
+                                     : divide(block, starts, bound, limit);
       size_t begin = 0;
       for (size_t end : ends) {
-        merge(ArrayRef(starts).slice(begin, end - begin), bound);
+        merge(ArrayRef(starts).slice(begin, end - begin), limit);
         begin = end;
       }
     }
@@ -102,10 +105,10 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   static constexpr double kSlack = 0.1;
 
   /// The ends of the buckets for collectives of replicas, which are all in the
-  /// same order.
+  /// same order. Sets `limit` if it is not the user's.
   std::vector<size_t> divide(Block &block,
                              MutableArrayRef<collective::StartOp> starts,
-                             int64_t bound) {
+                             int64_t bound, std::string &limit) {
     std::vector<runtime::BucketMember> members = findDependences(block, starts);
     for (auto [start, member] : llvm::zip_equal(starts, members))
       member.bytes = *start.getContributedBytes();
@@ -114,8 +117,10 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       // but what reads the result finds it in the cache of a core if it fits.
       bool ofCache = plan && (bound == 0 || static_cast<uint64_t>(bound) >
                                                 topology.cacheBytes);
-      if (ofCache)
+      if (ofCache) {
         bound = static_cast<int64_t>(topology.cacheBytes);
+        limit = "within the cache of a core, " + bytesText(bound);
+      }
       runtime::BucketPlan filled = runtime::fillBuckets(
           members, runtime::TransferTime({{}}), uint64_t(bound));
       explainEnds(starts, members, filled.ends,
@@ -141,7 +146,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   }
 
   /// Members in the order of the block, each with the first one that may share
-  /// its bucket.
+  /// its bucket: none on whose result it depends, and none before a barrier or
+  /// the load of another batch.
   static std::vector<runtime::BucketMember>
   findDependences(Block &block, ArrayRef<collective::StartOp> starts) {
     llvm::DenseMap<Operation *, size_t> startIndex, waitIndex;
@@ -153,10 +159,12 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     // For each operation, the number of members up to the last one on whose
     // result it depends.
     llvm::DenseMap<Operation *, size_t> after;
-    size_t first = 0;
+    size_t first = 0, seen = 0;
     for (Operation &op : block) {
       size_t latest = 0;
+      bool isFence = false;
       op.walk([&](Operation *inner) {
+        isFence |= isa<device::LoadBatchOp, collective::BarrierOp>(inner);
         for (Value operand : inner->getOperands())
           if (Operation *producer = operand.getDefiningOp())
             if (auto it = after.find(producer); it != after.end())
@@ -166,9 +174,14 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         latest = std::max(latest, it->second + 1);
       if (latest)
         after[&op] = latest;
+      // What depends on a member is moved behind its bucket, but neither a load
+      // of a batch nor a barrier may move behind another one.
+      if (isFence)
+        first = seen;
       if (auto it = startIndex.find(&op); it != startIndex.end()) {
         first = std::max(first, latest);
         members[it->second].first = first;
+        seen = it->second + 1;
       }
     }
     return members;
@@ -209,7 +222,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     return ends;
   }
 
-  void merge(ArrayRef<collective::StartOp> bucket, int64_t bound) {
+  void merge(ArrayRef<collective::StartOp> bucket, const std::string &limit) {
     if (bucket.size() < 2)
       return;
     collective::StartOp merged = mergeCollectives(bucket);
@@ -218,10 +231,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     remark::passed(merged.getLoc(), decision(Stage::Bucket, "Bucket",
                                              getOperation().getSymName()))
         << (countText(bucket.size(), "collective") + " in one bucket, " +
-            collectiveText(merged) +
-            (bound > 0 ? ", within bytes_per_pack of " + bytesText(bound)
-                       : ", no bound given") +
-            ": " + listText(members));
+            collectiveText(merged) + ", " + limit + ": " + listText(members));
   }
 
   //===--------------------------------------------------------------------===//
@@ -240,7 +250,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                   const std::string &limit) {
     if (isDependent)
       missed(start, "begins a new bucket: it depends on the result of the one "
-                    "before");
+                    "before, or on a barrier or batch between them");
     else
       missed(start, "begins a new bucket: with the " + bytesText(size) +
                         " before it would exceed " + limit);
@@ -274,8 +284,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     remark::analysis(starts.front().getLoc(),
                      decision(Stage::Bucket, "Plan", function))
         << (countText(starts.size(), "collective") + ", " + bytesText(bytes) +
-            ", in " + countText(best.ends.size(), "bucket") + " for '" +
-            topology.name + "': operands are ready from " +
+            " on the link, in " + countText(best.ends.size(), "bucket") +
+            " for '" + topology.name + "': operands are ready from " +
             secondsText(members.front().ready) + " to " +
             secondsText(members.back().ready) + ", the exchange ends at " +
             secondsText(best.end) + "; no plan ends before " +
@@ -293,7 +303,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       if (end < starts.size()) {
         std::string reason =
             members[end].first > begin
-                ? "it depends on the result of the one before"
+                ? "it depends on the result of the one before, or on a barrier "
+                  "or batch between them"
                 : "it is ready at " + secondsText(members[end].ready) +
                       ", and the " + bytesText(size) +
                       " before it are sent from " + secondsText(startTime) +

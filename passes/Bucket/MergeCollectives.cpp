@@ -54,12 +54,12 @@ lockstep::mergeCollectives(ArrayRef<collective::StartOp> bucket) {
     llvm::append_range(results, start.getPending().getType().getResults());
   }
   // Reports name the first location: that of the largest member.
-  SmallVector<collective::StartOp> bySize(bucket);
-  llvm::stable_sort(bySize, [](collective::StartOp a, collective::StartOp b) {
-    return a.getContributedBytes().value_or(0) >
-           b.getContributedBytes().value_or(0);
-  });
-  for (collective::StartOp start : bySize)
+  collective::StartOp largest = bucket.front();
+  for (collective::StartOp start : bucket)
+    if (start.getContributedBytes() > largest.getContributedBytes())
+      largest = start;
+  locations.push_back(largest.getLoc());
+  for (collective::StartOp start : bucket)
     locations.push_back(start.getLoc());
   Location loc = builder.getFusedLoc(locations);
   auto merged = collective::StartOp::create(

@@ -19,9 +19,9 @@ void addDependents(mlir::Operation *root,
 
 /// Replaces at least two collectives by one with the operands of all of them,
 /// at the start of the last one, and returns it. They are in the order of the
-/// block, of one kind, group, reduction and element type, and none depends on
-/// another one. Operations that depend on the results are moved behind the new
-/// wait.
+/// block, of one kind, group, reduction and element type, none depends on
+/// another one, and neither a barrier nor a load of a batch is between them.
+/// Operations that depend on the results are moved behind the new wait.
 collective::StartOp
 mergeCollectives(llvm::ArrayRef<collective::StartOp> bucket);
 

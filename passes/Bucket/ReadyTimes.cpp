@@ -29,17 +29,29 @@ void ReadyTimes::visit(Operation *op) {
   if (isa<collective::WaitOp>(op))
     return;
   double seconds = secondsOf(op);
-  if (seconds > 0)
+  if (seconds > 0) {
     waitForOperands(op);
-  now += seconds;
+    now += seconds;
+    return;
+  }
+  // Its users wait for what it depends on.
+  double latest = 0;
+  forOperandArrivals(op, [&](double time) { latest = std::max(latest, time); });
+  if (latest > 0)
+    arrival[op] = latest;
 }
 
 void ReadyTimes::waitForOperands(Operation *op) {
+  forOperandArrivals(op, [&](double time) { now = std::max(now, time); });
+}
+
+void ReadyTimes::forOperandArrivals(Operation *op,
+                                    function_ref<void(double)> use) const {
   op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
       if (Operation *producer = operand.getDefiningOp())
         if (auto it = arrival.find(producer); it != arrival.end())
-          now = std::max(now, it->second);
+          use(it->second);
   });
 }
 

@@ -1,5 +1,4 @@
-//===- ReadyTimes.h - When the operands of collectives are ready -*- C++
-//-*-===//
+//===- ReadyTimes.h - When operands of collectives are ready ---*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_BUCKET_READYTIMES_H
 #define LOCKSTEP_PASSES_BUCKET_READYTIMES_H
@@ -38,6 +37,9 @@ private:
   double secondsOf(collective::StartOp start);
   /// Waits for the collectives whose results `op` reads.
   void waitForOperands(mlir::Operation *op);
+  /// Calls `use` with the end of each collective that `op` depends on.
+  void forOperandArrivals(mlir::Operation *op,
+                          llvm::function_ref<void(double)> use) const;
 
   const runtime::Topology &topology;
   int64_t replicas;
@@ -46,7 +48,8 @@ private:
   /// transferred what they have started.
   double now = 0, linkFree = 0;
   llvm::DenseMap<mlir::Operation *, double> ready;
-  /// For each wait, the end of its collective.
+  /// For each wait, the end of its collective; for an operation that takes no
+  /// time, the last end among those that it depends on.
   llvm::DenseMap<mlir::Operation *, double> arrival;
   /// For each kernel, the seconds of a launch.
   llvm::DenseMap<mlir::Operation *, double> kernels;

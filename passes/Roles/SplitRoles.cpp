@@ -503,9 +503,9 @@ struct SplitRoles : impl::SplitRolesPassBase<SplitRoles> {
   /// Removes from each part what only other roles need.
   LogicalResult cleanUp(ModuleOp module) {
     OpPassManager pm(ModuleOp::getOperationName());
-    // Branches must not be merged or moved: loops and branches around exchanges
-    // have to be the same in all roles, and a role with operations in more of
-    // them could not be transformed in the same way.
+    // Loops and branches around exchanges have to be the same in all roles.
+    // These patterns could merge two branches in one role, but not in another
+    // one that has operations between them.
     pm.addPass(createCanonicalizer({"(anonymous namespace)::CombineIfs",
                                     "(anonymous namespace)::CombineNestedIfs",
                                     "(anonymous namespace)::WhileMoveIfDown"}));

@@ -7,9 +7,11 @@
 // replicas synchronize are few. On a network, where each replica is a process,
 // no computation needs the others, and all come before waits: what depends on
 // the first bucket is computed while the second is exchanged. Collectives start
-// in the order in which their operands are ready; it is the same on all
-// replicas, since they execute the same function. Programs of several roles
-// keep the order of collectives: all roles have to agree on it.
+// in the order in which their operands are ready. It is the same on all
+// replicas, since they execute the same function, and `align-branches` has
+// taken collectives out of branches that replicas may decide differently.
+// Programs of several roles keep the order of collectives: all roles have to
+// agree on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +40,8 @@ enum class Priority { Constant, Start, Replica, Wait, Uniform, Last };
 
 class BlockScheduler {
 public:
-  /// With `sharesProcess`, replicas are in one process, and compute uniform
-  /// values once.
+  /// With `sharesProcess`, the topology has all replicas in one process, which
+  /// computes uniform values once.
   BlockScheduler(Block &block, const UniformityAnalysis &uniformity,
                  bool keepsOrder, bool sharesProcess)
       : block(block), uniformity(uniformity), keepsOrder(keepsOrder),
@@ -158,7 +160,7 @@ struct ScheduleCollectives
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks) {
-      ScheduleRemarks remarks(*block, getOperation().getSymName());
+      ScheduleRemarks remarks(*block, getOperation().getSymName(), keepsOrder);
       BlockScheduler(*block, uniformity, keepsOrder, topology->reducesOnCompute)
           .run();
       if (explain)

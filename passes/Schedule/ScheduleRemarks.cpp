@@ -10,8 +10,9 @@
 using namespace lockstep;
 using namespace mlir;
 
-ScheduleRemarks::ScheduleRemarks(Block &block, StringRef function)
-    : block(block), function(function) {
+ScheduleRemarks::ScheduleRemarks(Block &block, StringRef function,
+                                 bool keepsOrder)
+    : block(block), function(function), keepsOrder(keepsOrder) {
   for (Operation &op : block) {
     if (isa<device::InvokeOp>(op))
       kernels.push_back(&op);
@@ -27,6 +28,7 @@ void ScheduleRemarks::emit() {
   for (Operation &op : block) {
     positions[&op] = ops.size();
     ops.push_back(&op);
+    kernelsUpTo.push_back(kernelsUpTo.back() + isa<device::InvokeOp>(op));
   }
   for (auto start : block.getOps<collective::StartOp>()) {
     explain(start);
@@ -49,8 +51,7 @@ Operation *ScheduleRemarks::producerOf(Value value) const {
 }
 
 size_t ScheduleRemarks::kernelsBefore(unsigned end) const {
-  return llvm::count_if(ArrayRef(ops).take_front(end),
-                        llvm::IsaPred<device::InvokeOp>);
+  return kernelsUpTo[end];
 }
 
 /// "@step_19 (model.py:37)", "the loop (model.py:126)"
@@ -76,7 +77,8 @@ static llvm::SetVector<Operation *> getDependents(Operation *root,
 void ScheduleRemarks::explain(collective::StartOp start) {
   auto wait = cast<collective::WaitOp>(*start->user_begin());
   unsigned from = position(start), to = position(wait);
-  explainOrder(start);
+  if (keepsOrder)
+    explainOrder(start);
 
   // The position of the start.
   Operation *last = lastProducer(start);

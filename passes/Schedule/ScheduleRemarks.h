@@ -14,7 +14,9 @@ namespace lockstep {
 /// `emit` is called afterwards.
 class ScheduleRemarks {
 public:
-  ScheduleRemarks(mlir::Block &block, llvm::StringRef function);
+  /// With `keepsOrder`, collectives keep their order.
+  ScheduleRemarks(mlir::Block &block, llvm::StringRef function,
+                  bool keepsOrder);
   void emit();
 
 private:
@@ -35,11 +37,14 @@ private:
 
   mlir::Block &block;
   llvm::StringRef function;
+  bool keepsOrder;
   /// The kernels in the original order, and for each start, the number of
   /// kernels that were before it.
   llvm::SmallVector<mlir::Operation *> kernels;
   llvm::DenseMap<mlir::Operation *, size_t> before;
   llvm::SmallVector<mlir::Operation *> ops;
+  /// For each position, the number of kernels before it.
+  llvm::SmallVector<size_t> kernelsUpTo = {0};
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
 };
 

@@ -53,8 +53,8 @@ def PeelAccumulationPass : Pass<"peel-accumulation", "::mlir::func::FuncOp"> {
   let summary = "peels the last iteration of loops whose results are exchanged";
   let description = [{
     Gradients that are accumulated over micro-batches leave a loop all at once. Behind the loop, the last iteration computes them one after the
-    other, and the exchange of each can hide behind the computation of the next. Only where exchanges hide behind kernels at all, and for a
-    constant trip count of at least 2; no result changes.
+    other, and the exchange of each can hide behind the computation of the next. Only where exchanges hide behind kernels at all, for loops
+    without collectives, with two or more results that are exchanged, and a constant trip count of at least 2; no result changes.
 
     ```mlir
     // before

@@ -32,14 +32,21 @@ unsigned countExchangedResults(scf::ForOp loop) {
   return llvm::count_if(loop.getResults(), [&](Value result) {
     llvm::SetVector<Operation *> users(result.user_begin(), result.user_end());
     for (unsigned i = 0; i < users.size(); ++i) {
+      if (users[i]->getBlock() != loop->getBlock())
+        continue;
       if (isa<collective::StartOp>(users[i]))
         return true;
-      if (users[i]->getBlock() == loop->getBlock() &&
-          isMemoryEffectFree(users[i]))
+      if (isMemoryEffectFree(users[i]))
         users.insert(users[i]->user_begin(), users[i]->user_end());
     }
     return false;
   });
+}
+
+bool hasCollectives(scf::ForOp loop) {
+  return loop
+      .walk([](CollectiveOpInterface) { return WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 /// Moves the last iteration of a loop of `trips` iterations behind it.
@@ -84,8 +91,12 @@ struct PeelAccumulation : impl::PeelAccumulationPassBase<PeelAccumulation> {
       std::optional<APInt> trips = loop.getStaticTripCount();
       if (!trips || trips->ult(2) || !getConstantIntValue(loop.getLowerBound()))
         continue;
+      // A loop over steps is no accumulation.
+      if (hasCollectives(loop))
+        continue;
+      // One result alone is ready where the iteration ends.
       unsigned exchanged = countExchangedResults(loop);
-      if (!exchanged)
+      if (exchanged < 2)
         continue;
       remark::passed(loop.getLoc(), decision(Stage::Simplify, "Peeled",
                                              getOperation().getSymName()))

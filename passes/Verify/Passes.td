@@ -27,7 +27,7 @@ def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
 def SetTopologyPass : Pass<"set-topology", "::mlir::ModuleOp"> {
   let summary = "sets the topology that the schedule is made for";
   let description = [{
-    The name of a preset is kept as such; of a file, its contents are stored, so that the module does not depend on the file. A module without
+    The name of a preset is kept as such; of a file, its contents without `sources` are stored, so that the module does not depend on the file. A module without
     the attribute is scheduled for `host`.
 
     ```mlir

@@ -223,3 +223,37 @@ func.func @told_afterwards(%x: tensor<2xf32>, %y: tensor<2xf32>) -> (tensor<2xf3
   %b = collective.wait %h3 (%y : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
   return %a, %b : tensor<2xf32>, tensor<2xf32>
 }
+
+// -----
+
+// Neither a barrier nor the load of a batch is between the members of a bucket: what depends on the first would move behind it.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+collective.group @all
+// CHECK-LABEL: func.func @fences(
+// CHECK: device.load_batch
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<4xf32>)
+// CHECK: scf.for
+// CHECK: device.load_batch
+// CHECK: device.load_batch
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<4xf32>)
+// CHECK: collective.barrier
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<4xf32>)
+func.func @fences() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = device.load_batch ["x"] : tensor<4xf32>
+  %h0 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> <tensor<4xf32>>
+  %r0 = collective.wait %h0 (%x : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  %l = scf.for %i = %c0 to %c1 step %c1 iter_args(%s = %r0) -> (tensor<4xf32>) {
+    %z = device.load_batch ["x"] : tensor<4xf32>
+    %n = device.invoke @k(%z) : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %n : tensor<4xf32>
+  }
+  %y = device.load_batch ["x"] : tensor<4xf32>
+  %h1 = collective.start all_reduce sum @all (%y : tensor<4xf32>) -> <tensor<4xf32>>
+  %r1 = collective.wait %h1 (%y : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  collective.barrier @all
+  %h2 = collective.start all_reduce sum @all (%y : tensor<4xf32>) -> <tensor<4xf32>>
+  %r2 = collective.wait %h2 (%y : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return %l, %r1, %r2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

@@ -5,7 +5,7 @@
 // A latency of 1 s and 1 byte a second; a kernel takes 100 s. The first is exchanged while @slow is computed; the third is ready
 // directly after it and would wait for the link, so that both travel together.
 // REMARK:      g.py:1:1: remark: [Analysis] Plan | Category:bucket | Function=overlap |
-// REMARK-SAME: 3 collectives, 24 B, in 2 buckets for 'line': operands are ready from 0.00 us to 100 s, the exchange ends at 121 s; no plan ends before 121 s
+// REMARK-SAME: 3 collectives, 24 B on the link, in 2 buckets for 'line': operands are ready from 0.00 us to 100 s, the exchange ends at 121 s; no plan ends before 121 s
 // REMARK:      g.py:2:1: remark: [Missed] NotMerged | Category:bucket | Function=overlap |
 // REMARK-SAME: all_reduce sum of 4xf32 (16 B) begins a new bucket: it is ready at 100 s, and the 4 B before it are sent from 0.00 us to 5.00 s
 // CHECK-LABEL: func.func @overlap(
@@ -70,7 +70,7 @@ func.func @cache(%x: tensor<204800xf32>) -> (tensor<204800xf32>, tensor<204800xf
 
 // bf16 is reduced and sent as f32: 32 bytes for 16 of operands.
 // REMARK:      Category:bucket | Function=narrow |
-// REMARK-SAME: 2 collectives, 32 B, in 1 bucket for 'line': operands are ready from 0.00 us to 0.00 us, the exchange ends at 33.0 s
+// REMARK-SAME: 2 collectives, 32 B on the link, in 1 bucket for 'line': operands are ready from 0.00 us to 0.00 us, the exchange ends at 33.0 s
 #line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 1, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 1, \"bytes_per_second\": 1}]}"
 module attributes {device.topology = #line} {
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}

@@ -4,6 +4,7 @@
 // RUN: lockstep-opt %t/module.mlir --set-topology | FileCheck %s --check-prefix=NONE
 // RUN: not lockstep-opt %t/module.mlir --set-topology="topology=%t/wrong.json" 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: not lockstep-opt %t/stored.mlir --pass-pipeline="builtin.module(func.func(bucket-collectives))" 2>&1 | FileCheck %s --check-prefix=STORED
+// RUN: not lockstep-opt %t/number.mlir --pass-pipeline="builtin.module(func.func(bucket-collectives))" 2>&1 | FileCheck %s --check-prefix=NUMBER
 
 // The name of a preset, or the contents of a file; by default, what the module says.
 // PRESET: module attributes {device.topology = "dgx-h100"}
@@ -12,12 +13,21 @@
 // WRONG: error: {{.*}}wrong.json: 'levels': expected a list that is not empty, found nothing
 // STORED: error: 'device.topology': topology 'mesh': expected one of host,
 
+// NUMBER: error: 'device.topology': expected a string, found 3
+
 //--- module.mlir
 module {
 }
 
 //--- stored.mlir
 module attributes {device.topology = "mesh"} {
+  func.func @step() {
+    return
+  }
+}
+
+//--- number.mlir
+module attributes {device.topology = 3} {
   func.func @step() {
     return
   }
