@@ -36,11 +36,11 @@ struct ReplicaClass {
   /// `uncovered`: the part of the waiting during which the link transfers what
   /// is waited for.
   double compute = 0, waited = 0, uncovered = 0;
-  std::vector<std::optional<int64_t>> registers;
+  std::vector<std::optional<int64_t>> registers = {};
   /// How often data have decided at a command.
-  std::map<uint32_t, uint64_t> decisions;
+  std::map<uint32_t, uint64_t> decisions = {};
   /// The instances of each channel that the class has started.
-  std::vector<uint64_t> started;
+  std::vector<uint64_t> started = {};
 };
 
 /// One execution of a collective, a barrier or a `once`.
