@@ -2,7 +2,6 @@
 
 #include "runtime/simulator/Simulator.h"
 
-#include "runtime/artifact/Verifier.h"
 #include "runtime/model/CostModel.h"
 #include "runtime/schema/RoleInfo.h"
 #include "runtime/schema/Types.h"

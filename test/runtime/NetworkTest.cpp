@@ -88,7 +88,7 @@ TEST(LocalNetwork, delaysMessagesLikeALink) {
   EXPECT_EQ(network[0]->receive(), &small);
 }
 
-// After an abort, a message on its way never arrives: its sender frees it.
+// After an abort, a message in flight never arrives: its sender frees it.
 TEST(LocalNetwork, discardsDelayedMessagesOnAbort) {
   auto network = *LocalNetwork::create({{0, 1}, {1, 1}}, Link{1e6, 1});
   auto message = std::make_unique<Message>();

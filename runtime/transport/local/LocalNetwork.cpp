@@ -123,7 +123,7 @@ void LocalNetwork::endReading() {
 }
 
 void LocalNetwork::settle() {
-  // The executor that aborts may not have come to close the link.
+  // The executor that aborts may not have closed the link yet.
   if (shared.link)
     shared.link->close();
   for (const auto &endpoint : shared.endpoints)
