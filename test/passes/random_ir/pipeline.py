@@ -3,7 +3,8 @@
 import re
 
 #: Optional passes, in pipeline order: the text of a pass in the pipeline of
-#: -O2, as a regular expression, and its replacement at -O0.
+#: -O2, as a regular expression, and its replacement at -O0. A pass that runs
+#: several times is omitted everywhere.
 OPTIONAL_PASSES = {
     "simplify-collectives": (
         r"func\.func\( simplify-collectives\{[^}]*\} \),",
@@ -12,7 +13,10 @@ OPTIONAL_PASSES = {
     "fuse-operations": (r"func\.func\( fuse-operations \),", ""),
     "form-kernels{fuse}": (r"(form-kernels\{[^}]*)fuse=true", r"\1fuse=false"),
     "bucket-collectives": (r"func\.func\( bucket-collectives\{[^}]*\} \),", ""),
-    "schedule-collectives": (r"func\.func\( schedule-collectives \),", ""),
+    "schedule-collectives": (
+        r"func\.func\( schedule-collectives\{[^}]*\} \),",
+        "",
+    ),
     "generate-code{level=O2}": (
         r"(generate-code\{[^}]*)level=O2",
         r"\1level=O0",
@@ -45,8 +49,8 @@ def without(pipeline, names):
     for name in names:
         pattern, replacement = OPTIONAL_PASSES[name]
         pipeline, count = re.subn(pattern, replacement, pipeline)
-        if count != 1:
+        if not count:
             raise ValueError(
-                f"expected the pass '{name}' once in the pipeline, found it {count} times in {pipeline}"
+                f"expected the pass '{name}' in the pipeline, found {pipeline}"
             )
     return pipeline
