@@ -22,17 +22,25 @@ from lockstep.locations import Locations
 PLATFORM = "lockstep"
 
 
-def capture(model: models.Model, replicas: int | None = None, seed: int = 0):
+def capture(
+    model: models.Model,
+    replicas: int | None = None,
+    seed: int = 0,
+    shapes_only: bool = False,
+):
     """Captures `step` and `evaluate` of a model.
 
     Args:
       model: what `models.load` returns.
       replicas: replica count, or None to leave it open.
       seed: argument of the model's `init`.
+      shapes_only: do not make the initial state, which may be larger than the
+        memory of this machine.
 
     Returns:
       (text, state): the module in MLIR's generic form with locations, and the
-      initial state as a dict of variable name -> NumPy array.
+      initial state as a dict of variable name -> NumPy array, or None with
+      `shapes_only`.
 
     Raises:
       ModelError: if the model breaks the contract.
@@ -41,7 +49,8 @@ def capture(model: models.Model, replicas: int | None = None, seed: int = 0):
         raise models.ModelError(
             f"expected a replica count of 1 or more, found {replicas}"
         )
-    state = contract.initial_state(model, seed)
+    initial = contract.initial_shapes if shapes_only else contract.initial_state
+    state = initial(model, seed)
     locations = Locations(os.path.dirname(model.path))
     with context.capturing(replicas):
         functions = [contract.step_function(model, state)]
@@ -49,6 +58,8 @@ def capture(model: models.Model, replicas: int | None = None, seed: int = 0):
             functions.append(contract.evaluate_function(model, state))
         lowered = [_lower(f, model.path) for f in functions]
     text = legalize.legalize(model.name, functions, lowered, locations)
+    if shapes_only:
+        return text, None
     names = models.named_leaves(contract.stored(state), "init")
     return text, {
         name: np.array(leaf, order="C") for name, leaf in names.items()
@@ -56,10 +67,14 @@ def capture(model: models.Model, replicas: int | None = None, seed: int = 0):
 
 
 def write(folder, text, state):
-    """Writes what `capture` returned to `folder`, which is made if needed."""
+    """Writes what `capture` returned to `folder`, which is made if needed.
+    Without a state, only the module.
+    """
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "step.mlir"), "w", encoding="utf-8") as file:
         file.write(text)
+    if state is None:
+        return
     # `save_file` would make the file readable only by its owner.
     with open(os.path.join(folder, "init.safetensors"), "wb") as file:
         file.write(save(state))
@@ -124,10 +139,16 @@ def main(arguments=None):
     parser.add_argument(
         "--seed", type=int, default=0, help="argument of init (default: 0)"
     )
+    parser.add_argument(
+        "--shapes-only", action="store_true",
+        help="do not make the initial state: for models that are larger than this machine's memory, to compile and simulate them",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     try:
         model = models.load(options.model)
-        text, state = capture(model, options.replicas, options.seed)
+        text, state = capture(
+            model, options.replicas, options.seed, options.shapes_only
+        )
         write(options.folder, text, state)
     except (models.ModelError, OSError) as error:
         print(f"error: {options.model}: {error}", file=sys.stderr)

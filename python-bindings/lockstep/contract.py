@@ -74,6 +74,45 @@ def initial_state(model: Model, seed: int):
     return jax.tree.map(lambda x: jnp.asarray(x, jnp.asarray(x).dtype), state)
 
 
+def initial_shapes(model: Model, seed: int):
+    """Shapes and dtypes of the state that `init` would return; its arrays are
+    never made, except for random keys.
+
+    Raises:
+      ModelError: as `initial_state`, or if `init` computes outside of JAX with
+        what it has made in JAX.
+    """
+    implementations = []
+
+    def call():
+        state = initial_state(model, seed)
+        implementations.extend(
+            jax.random.key_impl(leaf) if _is_key(leaf) else None
+            for leaf in jax.tree.leaves(state)
+        )
+        return state, stored(state)
+
+    try:
+        shapes, data = jax.eval_shape(call)
+    except jax.errors.TracerArrayConversionError as error:
+        raise ModelError(
+            f"init: expected that it computes in JAX alone, since only shapes are captured: {error}"
+        ) from None
+    # The shape of a key does not name its implementation: these are zeros.
+    leaves, structure = jax.tree.flatten(shapes)
+    leaves = [
+        shape
+        if implementation is None
+        else jax.random.wrap_key_data(
+            jnp.zeros(integers.shape, integers.dtype), impl=implementation
+        )
+        for shape, integers, implementation in zip(
+            leaves, jax.tree.leaves(data), implementations, strict=True
+        )
+    ]
+    return jax.tree.unflatten(structure, leaves)
+
+
 def _is_key(value):
     """Whether a value, or its shape and dtype, is of typed random keys."""
     return jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)

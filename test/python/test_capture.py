@@ -328,6 +328,54 @@ def test_typed_keys_are_kept_as_integers(make):
     assert re.search(r'replica\.metric = "x"', text)
 
 
+KEYED = """
+import jax
+
+batch_spec = {}
+
+def init(seed):
+    return {"key": jax.random.key(seed), "x": jax.numpy.zeros(3) + seed}
+
+def step(state, batch, scalars):
+    key, own = jax.random.split(state["key"])
+    return {"key": key, "x": jax.random.normal(own, 3)}, {}
+"""
+
+
+@pytest.mark.parametrize("model", [SMALL, KEYED])
+def test_shapes_alone_are_captured_to_the_same_module(make, model, tmp_path):
+    model = make(model)
+    text, state = capture.capture(model, shapes_only=True)
+    assert state is None
+    assert text == captured(model)
+    capture.write(tmp_path / "shapes", text, state)
+    assert [path.name for path in (tmp_path / "shapes").iterdir()] == [
+        "step.mlir"
+    ]
+
+
+def test_a_state_larger_than_any_memory(make):
+    text, _ = capture.capture(
+        make(SMALL.replace("jnp.zeros(3)", "jnp.zeros((1 << 40, 3))[0]")),
+        shapes_only=True,
+    )
+    assert "tensor<3xf32>" in text
+
+
+def test_an_init_that_needs_values_has_no_shapes(make):
+    text = SMALL.replace(
+        "jnp.ones((2, 3))", "__import__('numpy').ones(3) * jnp.ones(3)"
+    )
+    text = text.replace(
+        "jnp.zeros(3) + seed", "__import__('numpy').asarray(jnp.zeros(3))"
+    )
+    with pytest.raises(
+        models.ModelError,
+        match="init: expected that it computes in JAX alone, since only shapes are captured",
+    ):
+        capture.capture(make(text), shapes_only=True)
+
+
 def test_numbers_without_a_key_are_refused(make):
     with pytest.raises(
         models.ModelError,
