@@ -3,6 +3,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 
 #include "dialect/Interfaces/ElementBytes.h"
+#include "runtime/schema/artifact_generated.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -335,6 +336,21 @@ int64_t collective::getByteSize(RankedTensorType type) {
   return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
+const runtime::CollectiveProperties &StartOp::getKindProperties() {
+  return propertiesOf(getKind());
+}
+
+Type StartOp::getElementType() {
+  Type element;
+  for (Type type : getInputs().getTypes()) {
+    Type own = cast<RankedTensorType>(type).getElementType();
+    if (element && element != own)
+      return nullptr;
+    element = own;
+  }
+  return element;
+}
+
 std::optional<uint64_t> StartOp::getContributedBytes() {
   uint64_t bytes = 0;
   for (Type type : getInputs().getTypes()) {
@@ -397,5 +413,9 @@ LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 FlatSymbolRefAttr BarrierOp::getGroupSymbol() { return getGroupAttr(); }
 std::optional<uint64_t> BarrierOp::getChannelNumber() { return getChannel(); }
 void BarrierOp::setChannelNumber(uint64_t channel) { setChannel(channel); }
-std::string BarrierOp::getKindName() { return "barrier"; }
+const runtime::CollectiveProperties &BarrierOp::getKindProperties() {
+  return runtime::CollectiveProperties::of(artifact::CollectiveKind::barrier);
+}
+std::string BarrierOp::getKindName() { return getKindProperties().name; }
+Type BarrierOp::getElementType() { return nullptr; }
 std::optional<uint64_t> BarrierOp::getContributedBytes() { return 0; }

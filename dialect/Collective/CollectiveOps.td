@@ -103,8 +103,6 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The properties of this kind of collective.
-    const ::lockstep::runtime::CollectiveProperties &getKindProperties() { return propertiesOf(getKind()); }
     /// The sizes of the dynamic dimensions of one result, in order.
     ::mlir::ValueRange getResultSizes(unsigned result);
     /// The upper bounds of these sizes, if they are known.

@@ -139,9 +139,16 @@ std::string lockstep::linesText(Location location) {
 }
 
 std::string lockstep::listText(ArrayRef<std::string> texts, size_t most) {
-  std::string text = llvm::join(texts.take_front(most), ", ");
-  return texts.size() <= most
-             ? text
-             : (text + Twine(" and ") + Twine(texts.size() - most) + " more")
-                   .str();
+  return listText(texts.size(), [&](size_t i) { return texts[i]; }, most);
+}
+
+std::string lockstep::listText(size_t count,
+                               function_ref<std::string(size_t)> textOf,
+                               size_t most) {
+  std::string text;
+  for (size_t i = 0; i < std::min(count, most); ++i)
+    text += (i ? ", " : "") + textOf(i);
+  if (count > most)
+    text += " and " + std::to_string(count - most) + " more";
+  return text;
 }

@@ -57,6 +57,10 @@ size_t countLines(mlir::Location location);
 /// The texts separated by commas; only the first `most`, and the number of
 /// others.
 std::string listText(llvm::ArrayRef<std::string> texts, size_t most = 6);
+/// The same for `count` texts that `textOf` makes.
+std::string listText(size_t count,
+                     llvm::function_ref<std::string(size_t)> textOf,
+                     size_t most = 6);
 
 } // namespace lockstep
 

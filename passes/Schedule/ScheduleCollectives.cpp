@@ -4,26 +4,33 @@
 // of collectives, then computations of one replica, then waits, then
 // computations that are executed once for all replicas: so communication
 // overlaps as much as possible with computation, and the points at which
-// replicas synchronize are few. On a network, where each replica is a process,
-// no computation needs the others, and all come before waits: what depends on
-// the first bucket is computed while the second is exchanged. Collectives start
-// in the order in which their operands are ready. It is the same on all
-// replicas, since they execute the same function, and `align-branches` has
-// taken collectives out of branches that replicas may decide differently.
-// Programs of several roles keep the order of collectives: all roles have to
-// agree on it.
+// replicas synchronize are few.
+//
+// On a network, where each replica is a process, no computation needs the
+// others, and all come before waits: what depends on the first bucket is
+// computed while the second is exchanged. Computations from which a collective
+// follows come before those that only hide it. A wait from which a collective
+// follows comes as soon as the cost model says that what it waits for has
+// arrived, so that the link has something to transfer again.
+//
+// Collectives start in the order in which their operands are ready. It is the
+// same on all replicas, since they execute the same function, and
+// `align-branches` has taken collectives out of branches that replicas may
+// decide differently. Programs of several roles keep the order of collectives:
+// all roles have to agree on it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Analysis/ModuleTopology.h"
+#include "passes/Analysis/OperationTimes.h"
 #include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Passes.h"
 #include "passes/Schedule/ScheduleRemarks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <queue>
@@ -36,34 +43,27 @@ namespace lockstep {
 
 namespace {
 
-enum class Priority { Constant, Start, Replica, Wait, Uniform, Last };
+/// In the order of preference.
+enum class Priority { Constant, Start, Compute, Wait, Uniform, Last };
 
 class BlockScheduler {
 public:
-  /// With `sharesProcess`, the topology has all replicas in one process, which
+  /// `times` is null if the topology has all replicas in one process, which
   /// computes uniform values once.
   BlockScheduler(Block &block, const UniformityAnalysis &uniformity,
-                 bool keepsOrder, bool sharesProcess)
+                 bool keepsOrder, OperationTimes *times)
       : block(block), uniformity(uniformity), keepsOrder(keepsOrder),
-        sharesProcess(sharesProcess) {}
+        times(times) {}
 
   void run() {
     collect();
-    using Entry = std::pair<std::pair<unsigned, unsigned>, unsigned>;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-    // Collectives end in the order in which they start, so that is the order of
-    // waits; all others keep that of the program.
-    unsigned started = 0;
-    auto enqueue = [&](unsigned i) {
-      unsigned order = isa<collective::WaitOp>(ops[i]) ? started++ : i;
-      ready.push({{static_cast<unsigned>(priority(ops[i])), order}, i});
-    };
+    findCritical();
     for (unsigned i = 0; i < ops.size(); ++i)
       if (pending[i] == 0)
         enqueue(i);
-    while (!ready.empty()) {
-      unsigned i = ready.top().second;
-      ready.pop();
+    while (!ready.empty() || !urgent.empty()) {
+      unsigned i = next();
+      execute(ops[i]);
       ops[i]->moveBefore(&block, block.end());
       for (unsigned user : users[i])
         if (--pending[user] == 0)
@@ -72,6 +72,10 @@ public:
   }
 
 private:
+  /// Priority, position among equals, index of the operation: the least first.
+  using Entry = std::tuple<Priority, double, unsigned>;
+  using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
+
   Priority priority(Operation *op) const {
     if (op->hasTrait<OpTrait::IsTerminator>())
       return Priority::Last;
@@ -81,11 +85,72 @@ private:
       return Priority::Start;
     if (isa<collective::WaitOp, collective::BarrierOp>(op))
       return Priority::Wait;
-    if (sharesProcess && op->getNumResults() > 0 &&
+    if (!times && op->getNumResults() > 0 &&
         llvm::all_of(op->getResults(),
                      [&](Value v) { return uniformity.isUniform(v); }))
       return Priority::Uniform;
-    return Priority::Replica;
+    return Priority::Compute;
+  }
+
+  void enqueue(unsigned i) {
+    Operation *op = ops[i];
+    Priority own = priority(op);
+    if (times && own == Priority::Wait && isCritical[i]) {
+      urgent.push({own, arrivalOf(op), i});
+      return;
+    }
+    // Collectives end in the order in which they start, so that is the order of
+    // waits; all others keep that of the program.
+    double order = isa<collective::WaitOp>(op) ? started++ : i;
+    if (times && own == Priority::Compute && !isCritical[i] && !communicates[i])
+      order += static_cast<double>(ops.size());
+    ready.push({own, order, i});
+  }
+
+  /// Takes the next operation from the queues.
+  unsigned next() {
+    auto take = [](Queue &queue) {
+      unsigned i = std::get<unsigned>(queue.top());
+      queue.pop();
+      return i;
+    };
+    if (urgent.empty())
+      return take(ready);
+    bool isEarlier = !ready.empty() &&
+                     std::get<Priority>(ready.top()) <= Priority::Compute &&
+                     (std::get<Priority>(ready.top()) != Priority::Compute ||
+                      std::get<double>(urgent.top()) > now);
+    return take(isEarlier ? ready : urgent);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The cost model's time
+  //===--------------------------------------------------------------------===//
+
+  /// When what an operation waits for has arrived; a barrier at once.
+  double arrivalOf(Operation *op) const { return arrival.lookup(op); }
+
+  void execute(Operation *op) {
+    if (!times)
+      return;
+    if (isa<collective::StartOp>(op)) {
+      linkFree = std::max(linkFree, now) + times->of(op);
+      arrival[*op->user_begin()] = linkFree;
+      return;
+    }
+    if (isa<collective::WaitOp>(op))
+      now = std::max(now, arrivalOf(op));
+    else
+      now += times->of(op);
+  }
+
+  /// Finds the operations from which a collective follows.
+  void findCritical() {
+    isCritical.assign(ops.size(), false);
+    for (unsigned i = ops.size(); i-- > 0;)
+      for (unsigned user : users[i])
+        if (isCritical[user] || communicates[user])
+          isCritical[i] = true;
   }
 
   void collect() {
@@ -102,13 +167,10 @@ private:
     SmallVector<unsigned> movable;
     for (auto [i, op] : llvm::enumerate(ops)) {
       llvm::SetVector<unsigned> sources;
-      bool communicates = false, isFixed = false, loadsBatch = false;
+      bool isFixed = false, loadsBatch = false, startsCollective = false;
       op->walk([&](Operation *inner) {
         loadsBatch |= isa<device::LoadBatchOp>(inner);
-        // A wait depends only on its start, so that it can be late.
-        communicates |=
-            isa<collective::CollectiveDialect>(inner->getDialect()) &&
-            !isa<collective::WaitOp>(inner);
+        startsCollective |= isa<CollectiveOpInterface>(inner);
         isFixed |= isa<collective::BarrierOp>(inner);
         for (Value operand : inner->getOperands())
           if (Operation *producer = operand.getDefiningOp())
@@ -116,7 +178,8 @@ private:
                 it != index.end() && it->second != i)
               sources.insert(it->second);
       });
-      if (communicates) {
+      communicates.push_back(startsCollective);
+      if (startsCollective) {
         if (lastFixed)
           sources.insert(*lastFixed);
         if (isFixed || keepsOrder) {
@@ -140,10 +203,23 @@ private:
 
   Block &block;
   const UniformityAnalysis &uniformity;
-  bool keepsOrder, sharesProcess;
+  bool keepsOrder;
+  OperationTimes *times;
   std::vector<Operation *> ops;
   std::vector<std::vector<unsigned>> users;
   std::vector<unsigned> pending;
+  /// Whether an operation is, or contains, a start or a barrier; and whether
+  /// one depends on it.
+  std::vector<bool> communicates, isCritical;
+  /// Ready operations; waits on which a collective depends are in `urgent`, in
+  /// the order of arrival.
+  Queue ready, urgent;
+  unsigned started = 0;
+  /// When the replica has executed the operations so far, when the link has
+  /// transferred what they have started, and for each wait, when its collective
+  /// ends: in seconds from the start of the block.
+  double now = 0, linkFree = 0;
+  llvm::DenseMap<Operation *, double> arrival;
 };
 
 struct ScheduleCollectives
@@ -157,11 +233,21 @@ struct ScheduleCollectives
         getTopology(getOperation()->getParentOfType<ModuleOp>());
     if (failed(topology))
       return signalPassFailure();
+    SymbolTableCollection symbols;
+    std::optional<OperationTimes> times;
+    if (!topology->reducesOnCompute) {
+      FailureOr<int64_t> replicas =
+          replica::getReplicaCount(getOperation()->getParentOfType<ModuleOp>());
+      if (failed(replicas))
+        return signalPassFailure();
+      times.emplace(*topology, *replicas, symbols);
+    }
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks) {
-      ScheduleRemarks remarks(*block, getOperation().getSymName(), keepsOrder);
-      BlockScheduler(*block, uniformity, keepsOrder, topology->reducesOnCompute)
+      ScheduleRemarks remarks(*block, getOperation().getSymName(), keepsOrder,
+                              topology->reducesOnCompute);
+      BlockScheduler(*block, uniformity, keepsOrder, times ? &*times : nullptr)
           .run();
       if (explain)
         remarks.emit();

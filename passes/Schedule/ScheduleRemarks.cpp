@@ -5,19 +5,23 @@
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Remarks/Remarks.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace lockstep;
 using namespace mlir;
 
+/// How many kernels behind a wait are searched for one that could hide it.
+static constexpr size_t kLookahead = 64;
+
 ScheduleRemarks::ScheduleRemarks(Block &block, StringRef function,
-                                 bool keepsOrder)
-    : block(block), function(function), keepsOrder(keepsOrder) {
+                                 bool keepsOrder, bool sharesProcess)
+    : block(block), function(function), keepsOrder(keepsOrder),
+      sharesProcess(sharesProcess) {
+  size_t written = 0;
   for (Operation &op : block) {
-    if (isa<device::InvokeOp>(op))
-      kernels.push_back(&op);
+    written += isa<device::InvokeOp>(op);
     if (isa<collective::StartOp>(op))
-      before[&op] = kernels.size();
+      before[&op] = written;
   }
 }
 
@@ -28,30 +32,31 @@ void ScheduleRemarks::emit() {
   for (Operation &op : block) {
     positions[&op] = ops.size();
     ops.push_back(&op);
-    kernelsUpTo.push_back(kernelsUpTo.back() + isa<device::InvokeOp>(op));
+    if (auto invoke = dyn_cast<device::InvokeOp>(op))
+      kernels.push_back(invoke);
+    kernelsUpTo.push_back(kernels.size());
   }
+  collective::StartOp previous;
   for (auto start : block.getOps<collective::StartOp>()) {
+    if (keepsOrder && previous)
+      explainOrder(start, previous);
     explain(start);
     explainMembers(start);
+    previous = start;
   }
 }
 
-SmallVector<device::InvokeOp>
+ArrayRef<device::InvokeOp>
 ScheduleRemarks::kernelsBetween(unsigned first, unsigned last) const {
-  SmallVector<device::InvokeOp> kernels;
-  for (unsigned i = first + 1; i < last; ++i)
-    if (auto invoke = dyn_cast<device::InvokeOp>(ops[i]))
-      kernels.push_back(invoke);
-  return kernels;
+  if (last <= first + 1)
+    return {};
+  size_t begin = kernelsBefore(first + 1);
+  return ArrayRef(kernels).slice(begin, kernelsBefore(last) - begin);
 }
 
 Operation *ScheduleRemarks::producerOf(Value value) const {
   Operation *producer = value.getDefiningOp();
   return producer ? block.findAncestorOpInBlock(*producer) : nullptr;
-}
-
-size_t ScheduleRemarks::kernelsBefore(unsigned end) const {
-  return kernelsUpTo[end];
 }
 
 /// "@step_19 (model.py:37)", "the loop (model.py:126)"
@@ -62,33 +67,18 @@ static std::string nameOf(Operation *op) {
   return name + atLine(op->getLoc());
 }
 
-/// The operations of the block that depend on a result of `root`.
-static llvm::SetVector<Operation *> getDependents(Operation *root,
-                                                  Block &block) {
-  llvm::SetVector<Operation *> dependents;
-  dependents.insert(root);
-  for (unsigned i = 0; i < dependents.size(); ++i)
-    for (Operation *user : dependents[i]->getUsers())
-      if (Operation *ancestor = block.findAncestorOpInBlock(*user))
-        dependents.insert(ancestor);
-  return dependents;
-}
-
 void ScheduleRemarks::explain(collective::StartOp start) {
   auto wait = cast<collective::WaitOp>(*start->user_begin());
   unsigned from = position(start), to = position(wait);
-  if (keepsOrder)
-    explainOrder(start);
 
   // The position of the start.
   Operation *last = lastProducer(start);
+  size_t now = kernelsBefore(from), written = before.lookup(start);
   std::string text = collectiveText(start) + " starts at " +
-                     std::to_string(kernelsBefore(from)) + " of " +
-                     countText(kernelsBefore(ops.size()), "kernel");
-  if (int64_t overtaken = llvm::count_if(
-          ArrayRef(kernels).take_front(before.lookup(start)),
-          [&](Operation *kernel) { return position(kernel) > from; }))
-    text += ", " + std::to_string(overtaken) + " earlier than written";
+                     std::to_string(now) + " of " +
+                     countText(kernels.size(), "kernel");
+  if (written > now)
+    text += ", " + std::to_string(written - now) + " earlier than written";
   if (last)
     text += "; its last operand is of " + nameOf(last);
 
@@ -101,30 +91,47 @@ void ScheduleRemarks::explain(collective::StartOp start) {
   if (user)
     text += "; its first use is " + nameOf(user);
 
-  SmallVector<device::InvokeOp> overlapped = kernelsBetween(from, to);
-  if (!overlapped.empty()) {
-    SmallVector<std::string> names =
-        llvm::map_to_vector(overlapped, [](device::InvokeOp invoke) {
-          return ("@" + invoke.getKernel()).str();
-        });
+  if (ArrayRef<device::InvokeOp> hiding = kernelsBetween(from, to);
+      !hiding.empty()) {
     remark::passed(start.getLoc(),
                    decision(Stage::Schedule, "Overlapped", function))
-        << text + "; " + countText(overlapped.size(), "kernel") +
-               " can hide it: " + listText(names);
+        << text + "; " + countText(hiding.size(), "kernel") +
+               " can hide it: " + listText(hiding.size(), [&](size_t i) {
+                 return ("@" + device::InvokeOp(hiding[i]).getKernel()).str();
+               });
     return;
   }
-  llvm::SetVector<Operation *> dependents = getDependents(wait, block);
-  int64_t independent =
-      llvm::count_if(kernelsBetween(to, ops.size()), [&](Operation *kernel) {
-        return !dependents.contains(kernel);
-      });
-  std::string reason =
-      independent == 0
-          ? "every kernel behind it needs its result"
-          : countText(independent, "kernel") +
-                " behind it could, but for these all replicas have to arrive";
   remark::missed(start.getLoc(), decision(Stage::Schedule, "Exposed", function))
-      << text + "; no kernel hides it: " + reason;
+      << text + "; no kernel hides it: " + reasonOfExposure(wait);
+}
+
+std::string ScheduleRemarks::reasonOfExposure(collective::WaitOp wait) const {
+  // What depends on a collective that ends there or later cannot hide it.
+  llvm::DenseSet<Operation *> dependents;
+  size_t searched = 0;
+  for (Operation *op : ArrayRef(ops).drop_front(position(wait))) {
+    bool depends = isa<collective::WaitOp>(op) ||
+                   op->walk([&](Operation *inner) {
+                       return llvm::any_of(inner->getOperands(),
+                                           [&](Value operand) {
+                                             return dependents.contains(
+                                                 operand.getDefiningOp());
+                                           })
+                                  ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+                     }).wasInterrupted();
+    if (depends)
+      dependents.insert(op);
+    if (!isa<device::InvokeOp>(op))
+      continue;
+    if (!depends)
+      return nameOf(op) + " behind it could, but " +
+             (sharesProcess ? "for it all replicas have to arrive"
+                            : "the collective has arrived before");
+    if (++searched == kLookahead)
+      return "the next " + std::to_string(searched) + " kernels need it";
+  }
+  return "every kernel behind it needs its result, or a later one";
 }
 
 Operation *ScheduleRemarks::lastProducer(collective::StartOp start) const {
@@ -138,13 +145,10 @@ Operation *ScheduleRemarks::lastProducer(collective::StartOp start) const {
 
 /// Reports a collective whose operands are ready, but which has to wait for the
 /// start of the previous one, as the order does not change.
-void ScheduleRemarks::explainOrder(collective::StartOp start) {
-  collective::StartOp previous;
-  for (auto other : block.getOps<collective::StartOp>())
-    if (position(other) < position(start))
-      previous = other;
+void ScheduleRemarks::explainOrder(collective::StartOp start,
+                                   collective::StartOp previous) {
   Operation *last = lastProducer(start);
-  if (!previous || !last)
+  if (!last)
     return;
   if (size_t waited = kernelsBetween(position(last), position(previous)).size())
     remark::missed(start.getLoc(),

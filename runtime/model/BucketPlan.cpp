@@ -142,8 +142,12 @@ private:
                   sums.begin());
   }
 
-  /// Merges neighboring buckets as long as the last one ends at most `slack`
-  /// later.
+  /// A bucket that takes longer than this many collectives without bytes gains
+  /// less than 1 % if it is merged, but its first bytes wait for the last.
+  static constexpr double kWorthMerging = 100;
+
+  /// Merges neighboring buckets as long as that is worth it and the last one
+  /// ends at most `slack` later.
   void mergeNeighbors(BucketPlan &plan, double slack) const {
     // The latest end of each bucket.
     std::vector<double> latest(plan.ends.size());
@@ -163,7 +167,9 @@ private:
         double nextEnd =
             std::max(busyUntil, members[next - 1].ready) + time.seconds(bytes);
         if (members[next - 1].first <= begin &&
-            (!mostBytes || bytes <= mostBytes) && nextEnd <= latest[b + 1])
+            (!mostBytes || bytes <= mostBytes) && nextEnd <= latest[b + 1] &&
+            time.seconds(sums[end] - sums[begin]) <
+                kWorthMerging * time.seconds(0))
           continue;
       }
       busyUntil = std::max(busyUntil, members[end - 1].ready) +

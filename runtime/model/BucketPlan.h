@@ -67,9 +67,10 @@ struct BucketPlan {
 
 /// The plan that ends first, for members in ascending order of `ready`.
 /// Neighboring buckets are merged where the exchange then ends at most `slack`
-/// seconds later: collectives cost a replica more than the model counts. A
-/// bucket of several members has at most `mostBytes`; 0: no bound. Takes
-/// n log n time for n members.
+/// seconds later: collectives cost a replica more than the model counts. Those
+/// that take more than 100 latencies are not, so that the link transfers what
+/// is ready: the estimates may be wrong. A bucket of several members has at
+/// most `mostBytes`; 0: no bound. Takes n log n time for n members.
 BucketPlan planBuckets(std::span<const BucketMember> members,
                        const TransferTime &time, uint64_t mostBytes = 0,
                        double slack = 0);

@@ -133,3 +133,42 @@ func.func @alone(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %b = device.invoke @k(%c) : (tensor<4xf32>) -> tensor<4xf32>
   return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// On a network, a kernel from which a collective follows comes before one that only hides it (@hide, 25 s). The next exchange depends on
+// the first one (5 s), which has arrived when one kernel is executed: its wait comes then, not behind all kernels. The last wait, on which
+// no exchange depends, comes behind them.
+#line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 1.28, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 1, \"bytes_per_second\": 4}]}"
+module attributes {device.topology = #line} {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+collective.group @all
+device.kernel @hide(%x: tensor<4xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+device.kernel @next(%x: tensor<4xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+// CHECK-LABEL: func.func @chain(
+// CHECK: %[[G:.*]] = device.invoke @next
+// CHECK: %[[H:.*]] = collective.start all_reduce sum
+// CHECK: device.invoke @hide
+// CHECK: collective.wait %[[H]]
+// CHECK: device.invoke @next
+// CHECK: %[[K:.*]] = collective.start all_reduce max
+// CHECK: device.invoke @hide
+// CHECK: device.invoke @hide
+// CHECK: collective.wait %[[K]]
+func.func @chain(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %a = device.invoke @hide(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = device.invoke @hide(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %c = device.invoke @hide(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  %g = device.invoke @next(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %h0 = collective.start all_reduce sum @all (%g : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s0 = collective.wait %h0 (%g : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %n = device.invoke @next(%s0) : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = collective.start all_reduce max @all (%n : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s1 = collective.wait %h1 (%n : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return %a, %b, %c, %s1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+}

@@ -1,0 +1,41 @@
+//===- OperationTimes.h - The time of operations by the model ---*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_ANALYSIS_OPERATIONTIMES_H
+#define LOCKSTEP_PASSES_ANALYSIS_OPERATIONTIMES_H
+
+#include "dialect/Interfaces/CollectiveOpInterface.h"
+#include "runtime/model/CostModel.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace lockstep {
+
+/// Estimates the seconds that operations of a device program take on a
+/// topology. The number of `replicas` is that of groups of all replicas.
+class OperationTimes {
+public:
+  OperationTimes(const runtime::Topology &topology, int64_t replicas,
+                 mlir::SymbolTableCollection &symbols)
+      : topology(topology), replicas(replicas), symbols(symbols) {}
+
+  /// Seconds of an operation, those in its regions included: of a launch, its
+  /// kernel's; of a collective, those on the link; of a loop, as often as its
+  /// trip count says, once if that is not known; of a branch, the longest.
+  double of(mlir::Operation *op);
+  /// The number of ranks in the group of a collective.
+  int64_t membersOf(CollectiveOpInterface op);
+
+private:
+  double of(mlir::Region &region);
+
+  const runtime::Topology &topology;
+  int64_t replicas;
+  mlir::SymbolTableCollection &symbols;
+  /// For each kernel, the seconds of a launch.
+  llvm::DenseMap<mlir::Operation *, double> kernels;
+};
+
+} // namespace lockstep
+
+#endif
