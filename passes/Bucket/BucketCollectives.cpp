@@ -22,26 +22,22 @@ namespace lockstep {
 namespace {
 
 /// Collectives may share a bucket only if their keys are equal.
-using BucketKey = std::tuple<Attribute, int32_t, int32_t, Type, int64_t>;
+/// Group, kind, reduction, element type, axis, and bytes_per_pack.
+using BucketKey =
+    std::tuple<Attribute, int32_t, int32_t, Type, int64_t, int64_t>;
 
 BucketKey getKey(collective::StartOp start) {
-  Type element = cast<RankedTensorType>(start.getInputs().front().getType())
-                     .getElementType();
-  return {start.getGroupAttr(), static_cast<int32_t>(start.getKind()),
-          static_cast<int32_t>(start.getReduction()), element,
+  return {start.getGroupAttr(),
+          static_cast<int32_t>(start.getKind()),
+          static_cast<int32_t>(start.getReduction()),
+          start.getElementType(),
+          static_cast<int64_t>(start.getAxis().value_or(0)),
           start.getBytesPerPack()};
 }
 
 bool mayBeBucketed(collective::StartOp start) {
-  if (!start.getKindProperties().canBeMerged || start.getInputs().empty() ||
-      !start.getContributedBytes())
-    return false;
-  Type element = cast<RankedTensorType>(start.getInputs().front().getType())
-                     .getElementType();
-  return llvm::all_of(start.getInputs(), [&](Value operand) {
-    return cast<RankedTensorType>(operand.getType()).getElementType() ==
-           element;
-  });
+  return start.getKindProperties().canBeMerged && start.getElementType() &&
+         start.getContributedBytes() && start.getSizes().empty();
 }
 
 struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
@@ -71,7 +67,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       if (mayBeBucketed(start))
         candidates[getKey(start)].push_back(start);
       else if (!start.getKindProperties().canBeMerged)
-        missed(start, "not in a bucket: only all_reduce is put into buckets");
+        missed(start, "not in a bucket: its kind is sent alone");
     }
     for (auto &[key, starts] : candidates)
       if (starts.size() == 1 && candidates.size() > 1)
@@ -84,19 +80,22 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       llvm::sort(starts, [](Operation *a, Operation *b) {
         return a->isBeforeInBlock(b);
       });
-      int64_t bound = std::get<int64_t>(key) != 0 ? std::get<int64_t>(key)
-                                                  : bytesPerPack.getValue();
+      int64_t ofUser = std::get<5>(key);
+      int64_t bound = ofUser != 0 ? ofUser : bytesPerPack.getValue();
       std::string limit = bound > 0
                               ? "within bytes_per_pack of " + bytesText(bound)
                               : "no bound given";
       std::vector<size_t> ends = device::getRole(getOperation())
                                      ? keepOrderOfRoles(starts, bound)
                                      : divide(block, starts, bound, limit);
+      SmallVector<ArrayRef<collective::StartOp>> buckets;
       size_t begin = 0;
       for (size_t end : ends) {
-        merge(ArrayRef(starts).slice(begin, end - begin), limit);
+        if (end - begin > 1)
+          buckets.push_back(ArrayRef(starts).slice(begin, end - begin));
         begin = end;
       }
+      merge(block, buckets, limit);
     }
   }
 
@@ -129,11 +128,12 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       return std::move(filled.ends);
     }
     SymbolTableCollection symbols;
-    ReadyTimes times(block, topology, replicas, symbols);
+    OperationTimes times(topology, replicas, symbols);
+    ReadyTimes ready(block, times);
     for (auto [start, member] : llvm::zip_equal(starts, members))
-      member.ready = times.of(start);
+      member.ready = ready.of(start);
     // All members have one element type.
-    int64_t widening = getWidening(starts.front());
+    int64_t widening = getTransferWidening(starts.front());
     for (runtime::BucketMember &member : members)
       member.bytes *= widening;
     runtime::TransferTime time =
@@ -222,16 +222,19 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     return ends;
   }
 
-  void merge(ArrayRef<collective::StartOp> bucket, const std::string &limit) {
-    if (bucket.size() < 2)
-      return;
-    collective::StartOp merged = mergeCollectives(bucket);
-    SmallVector<std::string> members =
-        llvm::map_to_vector(merged.getInputs(), valueText);
-    remark::passed(merged.getLoc(), decision(Stage::Bucket, "Bucket",
-                                             getOperation().getSymName()))
-        << (countText(bucket.size(), "collective") + " in one bucket, " +
-            collectiveText(merged) + ", " + limit + ": " + listText(members));
+  void merge(Block &block, ArrayRef<ArrayRef<collective::StartOp>> buckets,
+             const std::string &limit) {
+    SmallVector<size_t> counts = llvm::map_to_vector(
+        buckets, [](ArrayRef<collective::StartOp> b) { return b.size(); });
+    for (auto [merged, count] :
+         llvm::zip_equal(mergeCollectives(block, buckets), counts))
+      remark::passed(merged.getLoc(), decision(Stage::Bucket, "Bucket",
+                                               getOperation().getSymName()))
+          << (countText(count, "collective") + " in one bucket, " +
+              collectiveText(merged) + ", " + limit + ": " +
+              listText(merged.getInputs().size(), [&](size_t i) {
+                return valueText(merged.getInputs()[i]);
+              }));
   }
 
   //===--------------------------------------------------------------------===//
@@ -332,11 +335,13 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
           names.push_back(name.str());
       };
       compare("group", [](const BucketKey &k) { return std::get<0>(k); });
+      compare("kind", [](const BucketKey &k) { return std::get<1>(k); });
       compare("reduction", [](const BucketKey &k) { return std::get<2>(k); });
       compare("element type",
               [](const BucketKey &k) { return std::get<3>(k); });
+      compare("axis", [](const BucketKey &k) { return std::get<4>(k); });
       compare("bytes_per_pack",
-              [](const BucketKey &k) { return std::get<4>(k); });
+              [](const BucketKey &k) { return std::get<5>(k); });
       return names;
     };
     SmallVector<std::string> names = find(/*fromAll=*/true);

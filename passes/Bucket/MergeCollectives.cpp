@@ -19,45 +19,22 @@ void lockstep::addDependents(Operation *root,
         dependents.insert(ancestor);
 }
 
-/// Moves all operations before `wait` that depend on a wait of `bucket` behind
-/// it, in the same order.
-static void moveDependents(ArrayRef<collective::StartOp> bucket,
-                           collective::WaitOp wait) {
-  llvm::SetVector<Operation *> dependents;
-  llvm::DenseSet<Operation *> waits;
-  for (collective::StartOp start : bucket) {
-    waits.insert(getWait(start));
-    addDependents(getWait(start), dependents);
-  }
-  SmallVector<Operation *> ordered;
-  for (Operation *op : dependents)
-    if (op->isBeforeInBlock(wait) && !waits.contains(op))
-      ordered.push_back(op);
-  llvm::sort(ordered,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  Operation *position = wait;
-  for (Operation *op : ordered) {
-    op->moveAfter(position);
-    position = op;
-  }
-}
-
-collective::StartOp
-lockstep::mergeCollectives(ArrayRef<collective::StartOp> bucket) {
+/// Makes one collective of several at the last one, without moving other
+/// operations.
+static collective::StartOp merge(ArrayRef<collective::StartOp> bucket) {
   collective::StartOp last = bucket.back();
   OpBuilder builder(last);
   SmallVector<Value> operands;
   SmallVector<Type> results;
   SmallVector<Location> locations;
+  // Reports name the first location: that of the largest member.
+  collective::StartOp largest = bucket.front();
   for (collective::StartOp start : bucket) {
     llvm::append_range(operands, start.getInputs());
     llvm::append_range(results, start.getPending().getType().getResults());
-  }
-  // Reports name the first location: that of the largest member.
-  collective::StartOp largest = bucket.front();
-  for (collective::StartOp start : bucket)
     if (start.getContributedBytes() > largest.getContributedBytes())
       largest = start;
+  }
   locations.push_back(largest.getLoc());
   for (collective::StartOp start : bucket)
     locations.push_back(start.getLoc());
@@ -66,12 +43,11 @@ lockstep::mergeCollectives(ArrayRef<collective::StartOp> bucket) {
       builder, loc, collective::PendingType::get(builder.getContext(), results),
       last.getKindAttr(), last.getReductionAttr(), last.getGroupAttr(),
       IntegerAttr(), operands,
-      /*sizes=*/ValueRange(), IntegerAttr(), last.getBytesPerPackAttr(),
+      /*sizes=*/ValueRange(), last.getAxisAttr(), last.getBytesPerPackAttr(),
       /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr(),
       /*sources=*/DenseI64ArrayAttr());
   auto wait =
       collective::WaitOp::create(builder, loc, results, merged, operands);
-  moveDependents(bucket, wait);
   unsigned offset = 0;
   for (collective::StartOp start : bucket) {
     collective::WaitOp old = getWait(start);
@@ -81,5 +57,57 @@ lockstep::mergeCollectives(ArrayRef<collective::StartOp> bucket) {
     old.erase();
     start.erase();
   }
+  return merged;
+}
+
+/// Moves each operation that is before the definition of an operand behind it.
+/// All others keep their order, and so do those that move behind the same one.
+static void restoreDominance(Block &block) {
+  llvm::DenseSet<Operation *> unplaced;
+  for (Operation &op : block)
+    unplaced.insert(&op);
+  // For each operation that moves, the one that it moves behind; and for that
+  // one, those that move.
+  llvm::DenseMap<Operation *, Operation *> behind;
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> moved;
+  SmallVector<Operation *> order, stack;
+  for (Operation &op : block) {
+    Operation *last = nullptr;
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        // What an operation that moves is behind, this one is, too.
+        if (!producer || producer == &op || !unplaced.contains(producer))
+          continue;
+        Operation *fixed = behind.lookup(producer);
+        fixed = fixed ? fixed : producer;
+        if (!last || last->isBeforeInBlock(fixed))
+          last = fixed;
+      }
+    });
+    if (last) {
+      behind[&op] = last;
+      moved[last].push_back(&op);
+      continue;
+    }
+    stack.push_back(&op);
+    while (!stack.empty()) {
+      Operation *next = stack.pop_back_val();
+      order.push_back(next);
+      unplaced.erase(next);
+      if (auto it = moved.find(next); it != moved.end())
+        llvm::append_range(stack, llvm::reverse(it->second));
+    }
+  }
+  if (!behind.empty())
+    for (Operation *op : order)
+      op->moveBefore(&block, block.end());
+}
+
+SmallVector<collective::StartOp>
+lockstep::mergeCollectives(Block &block,
+                           ArrayRef<ArrayRef<collective::StartOp>> buckets) {
+  SmallVector<collective::StartOp> merged = llvm::map_to_vector(buckets, merge);
+  restoreDominance(block);
   return merged;
 }

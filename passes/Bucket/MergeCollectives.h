@@ -17,13 +17,15 @@ collective::WaitOp getWait(collective::StartOp start);
 void addDependents(mlir::Operation *root,
                    llvm::SetVector<mlir::Operation *> &dependents);
 
-/// Replaces at least two collectives by one with the operands of all of them,
-/// at the start of the last one, and returns it. They are in the order of the
-/// block, of one kind, group, reduction and element type, none depends on
-/// another one, and neither a barrier nor a load of a batch is between them.
-/// Operations that depend on the results are moved behind the new wait.
-collective::StartOp
-mergeCollectives(llvm::ArrayRef<collective::StartOp> bucket);
+/// Replaces each bucket, at least two collectives of the block, by one
+/// collective with the operands of all of them, at the start of the last one.
+/// Members are in the order of the block, of one kind, group, reduction, axis
+/// and element type; none depends on another one, and neither a barrier nor a
+/// load of a batch is between them. Operations that depend on the results are
+/// moved behind the new wait. Returns the new collectives.
+llvm::SmallVector<collective::StartOp>
+mergeCollectives(mlir::Block &block,
+                 llvm::ArrayRef<llvm::ArrayRef<collective::StartOp>> buckets);
 
 } // namespace lockstep
 

@@ -78,7 +78,7 @@ func.func @too_large(%x: tensor<80xf32>, %y: tensor<4xf32>) {
 
 // -----
 
-// Buckets never cross element types, reductions, groups or bounds; gathers are left alone.
+// Buckets never cross element types, reductions, groups or bounds; broadcasts are left alone.
 collective.group @all
 collective.group @some {ranks = array<i64: 0, 1>}
 // CHECK-LABEL: func.func @different(
@@ -95,10 +95,10 @@ func.func @different(%x: tensor<2xf32>, %y: tensor<2xi32>) {
   %d = collective.wait %h3 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
   %h4 = collective.start all_reduce sum @all (%x : tensor<2xf32>) {bytes_per_pack = 64 : i64} -> !collective.pending<tensor<2xf32>>
   %e = collective.wait %h4 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
-  %h5 = collective.start all_gather none @all axis 0 (%x : tensor<2xf32>) -> !collective.pending<tensor<4xf32>>
-  %f = collective.wait %h5 (%x : tensor<2xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
-  %h6 = collective.start all_gather none @all axis 0 (%x : tensor<2xf32>) -> !collective.pending<tensor<4xf32>>
-  %g = collective.wait %h6 (%x : tensor<2xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %h5 = collective.start broadcast none @all (%x : tensor<2xf32>) -> !collective.pending<tensor<2xf32>>
+  %f = collective.wait %h5 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h6 = collective.start broadcast none @all (%x : tensor<2xf32>) -> !collective.pending<tensor<2xf32>>
+  %g = collective.wait %h6 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
   return
 }
 
@@ -256,4 +256,52 @@ func.func @fences() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %h2 = collective.start all_reduce sum @all (%y : tensor<4xf32>) -> <tensor<4xf32>>
   %r2 = collective.wait %h2 (%y : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
   return %l, %r1, %r2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Parts of sums travel together, and so do gathered rows; along another axis, they do not.
+collective.group @all
+// CHECK-LABEL: func.func @other_kinds(
+// CHECK: collective.start reduce_scatter sum @all axis 0(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4x2xf32>) -> <tensor<2xf32>, tensor<2x2xf32>>
+// CHECK: collective.start all_gather none @all axis 1(%{{.*}} : tensor<4x2xf32>)
+// CHECK: collective.start all_gather none @all axis 0(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4x2xf32>) -> <tensor<8xf32>, tensor<8x2xf32>>
+func.func @other_kinds(%x: tensor<4xf32>, %y: tensor<4x2xf32>) -> (tensor<2xf32>, tensor<2x2xf32>, tensor<8xf32>, tensor<4x4xf32>, tensor<8x2xf32>) {
+  %h0 = collective.start reduce_scatter sum @all axis 0 (%x : tensor<4xf32>) -> !collective.pending<tensor<2xf32>>
+  %r0 = collective.wait %h0 (%x : tensor<4xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h1 = collective.start all_gather none @all axis 0 (%x : tensor<4xf32>) -> !collective.pending<tensor<8xf32>>
+  %r1 = collective.wait %h1 (%x : tensor<4xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  %h2 = collective.start reduce_scatter sum @all axis 0 (%y : tensor<4x2xf32>) -> !collective.pending<tensor<2x2xf32>>
+  %r2 = collective.wait %h2 (%y : tensor<4x2xf32>) : !collective.pending<tensor<2x2xf32>> -> tensor<2x2xf32>
+  %h3 = collective.start all_gather none @all axis 1 (%y : tensor<4x2xf32>) -> !collective.pending<tensor<4x4xf32>>
+  %r3 = collective.wait %h3 (%y : tensor<4x2xf32>) : !collective.pending<tensor<4x4xf32>> -> tensor<4x4xf32>
+  %h4 = collective.start all_gather none @all axis 0 (%y : tensor<4x2xf32>) -> !collective.pending<tensor<8x2xf32>>
+  %r4 = collective.wait %h4 (%y : tensor<4x2xf32>) : !collective.pending<tensor<8x2xf32>> -> tensor<8x2xf32>
+  return %r0, %r2, %r1, %r3, %r4 : tensor<2xf32>, tensor<2x2xf32>, tensor<8xf32>, tensor<4x4xf32>, tensor<8x2xf32>
+}
+
+// -----
+
+// What depends on the result of a member moves behind the bucket, in its order, and what does not stays.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+collective.group @all
+// CHECK-LABEL: func.func @dependents(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>
+// CHECK-NEXT: %[[OWN:.*]] = device.invoke @k(%[[X]])
+// CHECK-NEXT: %[[H:.*]] = collective.start all_reduce sum @all(%[[X]], %[[OWN]]
+// CHECK-NEXT: %[[S:.*]]:2 = collective.wait %[[H]]
+// CHECK-NEXT: %[[A:.*]] = device.invoke @k(%[[S]]#0)
+// CHECK-NEXT: %[[B:.*]] = device.invoke @k(%[[A]])
+// CHECK-NEXT: collective.start all_reduce max @all(%[[B]]
+func.func @dependents(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s0 = collective.wait %h0 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %a = device.invoke @k(%s0) : (tensor<4xf32>) -> tensor<4xf32>
+  %own = device.invoke @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = device.invoke @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = collective.start all_reduce max @all (%b : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s1 = collective.wait %h1 (%b : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %h2 = collective.start all_reduce sum @all (%own : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s2 = collective.wait %h2 (%own : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return %s1, %s2 : tensor<4xf32>, tensor<4xf32>
 }

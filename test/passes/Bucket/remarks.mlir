@@ -23,8 +23,8 @@ func.func @merge() {
 
 // -----
 
-// What depends on the result of the one before, what differs from all others, and what is no all_reduce.
-// CHECK-DAG: model.py:5:3: remark: [Missed] {{.*}}all_gather of 4xf32 (16 B) not in a bucket: only all_reduce is put into buckets
+// What depends on the result of the one before, what differs from all others, and what is sent alone.
+// CHECK-DAG: model.py:5:3: remark: [Missed] {{.*}}broadcast of 4xf32 (16 B) not in a bucket: its kind is sent alone
 // CHECK-DAG: model.py:4:3: remark: [Missed] {{.*}}all_reduce max of 4xi32 (16 B) shares no bucket: others differ in reduction, element type
 // CHECK-DAG: model.py:3:3: remark: [Missed] {{.*}}all_reduce sum of 4xf32 (16 B) begins a new bucket: it depends on the result of the one before
 collective.group @all
@@ -35,7 +35,7 @@ func.func @apart(%x: tensor<4xf32>, %i: tensor<4xi32>) {
   %b = collective.wait %h1 (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
   %h2 = collective.start all_reduce max @all (%i : tensor<4xi32>) -> !collective.pending<tensor<4xi32>> loc("model.py":4:3)
   %c = collective.wait %h2 (%i : tensor<4xi32>) : !collective.pending<tensor<4xi32>> -> tensor<4xi32>
-  %h3 = collective.start all_gather none @all (%x : tensor<4xf32>) {axis = 0 : i64} -> !collective.pending<tensor<8xf32>> loc("model.py":5:3)
-  %d = collective.wait %h3 (%x : tensor<4xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  %h3 = collective.start broadcast none @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>> loc("model.py":5:3)
+  %d = collective.wait %h3 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
   return
 }
