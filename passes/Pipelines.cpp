@@ -72,6 +72,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   if (!options.optimize)
     return;
   if (options.simplify) {
+    pm.addNestedPass<func::FuncOp>(createHoistCollectivesPass());
     SimplifyCollectivesPassOptions simplify;
     simplify.reassociate = options.reassociate;
     pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));

@@ -79,9 +79,7 @@ def main():
                     / best["seconds"]
                     for bucket in THRESHOLDS.values()
                 ]
-                hidden = (
-                    best["hidden_seconds"] / best["communication_seconds"]
-                )
+                hidden = best["hidden_seconds"] / best["communication_seconds"]
                 cells = " | ".join(f"{ratio:.3f}" for ratio in ratios)
                 print(
                     f"| {name} | {topology} | {best['collectives']} | "

@@ -15,6 +15,9 @@ def SimplifyCollectivesPass : Pass<"simplify-collectives", "::mlir::func::FuncOp
     | two collectives with the same operands and attributes | the first | the second would have the same results |
     | a collective without uses of its results | nothing | it is removed on all ranks, so that no rank waits in it |
     | the sum of two `all_reduce sum` without other uses | `all_reduce sum` of the sums | half the bytes |
+    | an `all_reduce` of which each rank uses its own part of the rows only | `reduce_scatter` | half the bytes, and no rank computes what it does not use |
+    | an `all_gather` of what a `reduce_scatter` of the same group leaves, without other uses | `all_reduce` | one collective instead of two |
+    | an `all_gather` of the parts that ranks take of a uniform value | the value | every rank has it |
     | a barrier next to another one, or next to an `all_reduce` or `all_gather` of its group | nothing | ranks leave these when all have arrived |
 
     An `all_reduce` of the result of another one is a case of the first form: that result is uniform.
@@ -36,6 +39,11 @@ def SimplifyCollectivesPass : Pass<"simplify-collectives", "::mlir::func::FuncOp
     // after
     %z = linalg.generic ... ins(%x, %y) { arith.addi }, %s = all_reduce of %z
 
+    // before, 2 replicas; %row is 0 on replica 0 and 2 on replica 1
+    %s = all_reduce of %x : tensor<4xf32>, %p = tensor.extract_slice %s[%row] [2] [1]
+    // after
+    %p = reduce_scatter of %x : tensor<4xf32>, tensor<2xf32> on each
+
     // before
     collective.barrier @all
     %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
@@ -47,6 +55,30 @@ def SimplifyCollectivesPass : Pass<"simplify-collectives", "::mlir::func::FuncOp
   let statistics = [Statistic<"removed", "removed", "exchanges removed">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::lockstep::collective::CollectiveDialect"];
+}
+
+def HoistCollectivesPass : Pass<"hoist-collectives", "::mlir::func::FuncOp"> {
+  let summary = "moves collectives with the same operands in each iteration out of loops";
+  let description = [{
+    The collective and the pure operations that it needs are moved before the loop, if a constant trip count says that the loop has an
+    iteration. No result changes, since a collective depends on nothing but its operands.
+
+    ```mlir
+    // before
+    %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %zero) -> tensor<4xf32> {
+      %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+      %s = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+      ...
+    }
+    // after
+    %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %s = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %zero) -> tensor<4xf32> {
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::lockstep::collective::CollectiveDialect"];
 }
 
 def PeelAccumulationPass : Pass<"peel-accumulation", "::mlir::func::FuncOp"> {

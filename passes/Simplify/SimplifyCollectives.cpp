@@ -13,6 +13,7 @@
 #include "passes/Analysis/UniformityAnalysis.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
+#include "passes/Simplify/RankSlices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -178,6 +179,7 @@ public:
     for (Block *block : blocks) {
       reduceUniform(*block);
       mergeDuplicates(*block);
+      gatherRankSlices(*block);
       addBefore(*block);
       removeDead(*block);
       removeBarriers(*block);
@@ -249,6 +251,51 @@ private:
         return other;
     }
     return nullptr;
+  }
+
+  /// Simplifies collectives of parts, of which each rank has its own.
+  void gatherRankSlices(Block &block) {
+    const RankConstants &constants = uniformity.getConstants();
+    for (StartOp start : llvm::make_early_inc_range(block.getOps<StartOp>())) {
+      int64_t ranks = hasAllRanks(start) ? getGroupSize(start) : 0;
+      if (ranks < 2)
+        continue;
+      if (auto slices = findSlicesOfRank(start, constants, ranks);
+          !slices.empty()) {
+        removed(start.getLoc(), collectiveText(start) +
+                                    " becomes a reduce_scatter: each rank "
+                                    "uses its own rows only");
+        scatterReduction(start, slices);
+      } else if (StartOp scatter = findGatheredScatter(start)) {
+        removed(start.getLoc(),
+                collectiveText(start) + " and the reduce_scatter before it" +
+                    atLine(scatter.getLoc()) + " become an all_reduce");
+        reduceForAll(scatter, start);
+      } else if (Value source = findGatheredValue(start, ranks)) {
+        getWait(start).getResult(0).replaceAllUsesWith(source);
+        remove(start, "collects the parts of a value that all ranks have");
+      }
+    }
+  }
+
+  /// The uniform value of whose rows each rank contributes its own to an
+  /// all_gather; null for any other collective.
+  Value findGatheredValue(StartOp start, int64_t ranks) const {
+    if (start.getKind() != Kind::AllGather || start.getInputs().size() != 1 ||
+        start.getAxis().value_or(0) != 0)
+      return nullptr;
+    auto slice = start.getInputs()[0].getDefiningOp<tensor::ExtractSliceOp>();
+    return slice && isSliceOfRank(slice, uniformity.getConstants(), ranks) &&
+                   isUniform(slice.getSource())
+               ? slice.getSource()
+               : nullptr;
+  }
+
+  /// Whether the group is that of all replicas, and of no other ranks.
+  static bool hasAllRanks(StartOp start) {
+    auto group = SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(
+        start, start.getGroupAttr());
+    return group && !group.getRanks();
   }
 
   void addBefore(Block &block) {

@@ -1,0 +1,72 @@
+// RUN: lockstep-opt %s --pass-pipeline='builtin.module(func.func(simplify-collectives))' --split-input-file | FileCheck %s
+// Of the sum, each of three ranks uses its own two rows: it receives those alone.
+// CHECK-LABEL: func.func @own_rows(
+// CHECK: collective.start reduce_scatter sum @all axis 0(%{{.*}} : tensor<6x4xf32>) -> <tensor<2x4xf32>>
+// CHECK: %[[P:.*]] = collective.wait
+// CHECK-NOT: tensor.extract_slice
+// CHECK: return %[[P]]
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
+collective.group @all
+func.func @own_rows(%x: tensor<6x4xf32> {device.binding = #device.binding<batch "x">}, %rank: tensor<i32> {device.binding = #device.binding<rank "">}) -> tensor<2x4xf32> {
+  %r = tensor.extract %rank[] : tensor<i32>
+  %i = arith.index_cast %r : i32 to index
+  %two = arith.constant 2 : index
+  %row = arith.muli %i, %two : index
+  %h = collective.start all_reduce sum @all (%x : tensor<6x4xf32>) -> !collective.pending<tensor<6x4xf32>>
+  %s = collective.wait %h (%x : tensor<6x4xf32>) : !collective.pending<tensor<6x4xf32>> -> tensor<6x4xf32>
+  %p = tensor.extract_slice %s[%row, 0] [2, 4] [1, 1] : tensor<6x4xf32> to tensor<2x4xf32>
+  return %p : tensor<2x4xf32>
+}
+
+// Other rows, or the sum besides, need all of it.
+// CHECK-LABEL: func.func @other_rows(
+// CHECK-COUNT-2: collective.start all_reduce
+// CHECK-NOT: reduce_scatter
+func.func @other_rows(%x: tensor<6x4xf32> {device.binding = #device.binding<batch "x">}, %rank: tensor<i32> {device.binding = #device.binding<rank "">})
+    -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>) {
+  %r = tensor.extract %rank[] : tensor<i32>
+  %i = arith.index_cast %r : i32 to index
+  %two = arith.constant 2 : index
+  %row = arith.muli %i, %two : index
+  %h = collective.start all_reduce sum @all (%x : tensor<6x4xf32>) -> !collective.pending<tensor<6x4xf32>>
+  %s = collective.wait %h (%x : tensor<6x4xf32>) : !collective.pending<tensor<6x4xf32>> -> tensor<6x4xf32>
+  %p = tensor.extract_slice %s[%i, 0] [2, 4] [1, 1] : tensor<6x4xf32> to tensor<2x4xf32>
+  %k = collective.start all_reduce max @all (%x : tensor<6x4xf32>) -> !collective.pending<tensor<6x4xf32>>
+  %m = collective.wait %k (%x : tensor<6x4xf32>) : !collective.pending<tensor<6x4xf32>> -> tensor<6x4xf32>
+  %q = tensor.extract_slice %m[%row, 0] [2, 4] [1, 1] : tensor<6x4xf32> to tensor<2x4xf32>
+  return %p, %q, %m : tensor<2x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>
+}
+
+// What a reduce_scatter divides and an all_gather collects again is the sum; with a use of a part, it stays.
+// CHECK-LABEL: func.func @gathered_parts(
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<6xf32>)
+// CHECK: collective.start reduce_scatter max
+// CHECK: collective.start all_gather
+func.func @gathered_parts(%x: tensor<6xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<6xf32>, tensor<6xf32>, tensor<2xf32>) {
+  %h0 = collective.start reduce_scatter sum @all axis 0 (%x : tensor<6xf32>) -> !collective.pending<tensor<2xf32>>
+  %p0 = collective.wait %h0 (%x : tensor<6xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h1 = collective.start all_gather none @all axis 0 (%p0 : tensor<2xf32>) -> !collective.pending<tensor<6xf32>>
+  %s1 = collective.wait %h1 (%p0 : tensor<2xf32>) : !collective.pending<tensor<6xf32>> -> tensor<6xf32>
+  %h2 = collective.start reduce_scatter max @all axis 0 (%x : tensor<6xf32>) -> !collective.pending<tensor<2xf32>>
+  %p2 = collective.wait %h2 (%x : tensor<6xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h3 = collective.start all_gather none @all axis 0 (%p2 : tensor<2xf32>) -> !collective.pending<tensor<6xf32>>
+  %s3 = collective.wait %h3 (%p2 : tensor<2xf32>) : !collective.pending<tensor<6xf32>> -> tensor<6xf32>
+  return %s1, %s3, %p2 : tensor<6xf32>, tensor<6xf32>, tensor<2xf32>
+}
+
+// The parts that ranks take of a value that all have are that value, once they are together.
+// CHECK-LABEL: func.func @parts_of_a_uniform_value(
+// CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<6xf32>
+// CHECK-NOT: collective.start
+// CHECK: return %[[W]]
+func.func @parts_of_a_uniform_value(%w: tensor<6xf32> {device.binding = #device.binding<scalar "w">}, %rank: tensor<i32> {device.binding = #device.binding<rank "">})
+    -> tensor<6xf32> {
+  %r = tensor.extract %rank[] : tensor<i32>
+  %i = arith.index_cast %r : i32 to index
+  %two = arith.constant 2 : index
+  %row = arith.muli %i, %two : index
+  %p = tensor.extract_slice %w[%row] [2] [1] : tensor<6xf32> to tensor<2xf32>
+  %h = collective.start all_gather none @all axis 0 (%p : tensor<2xf32>) -> !collective.pending<tensor<6xf32>>
+  %s = collective.wait %h (%p : tensor<2xf32>) : !collective.pending<tensor<6xf32>> -> tensor<6xf32>
+  return %s : tensor<6xf32>
+}
