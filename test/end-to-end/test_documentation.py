@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -201,14 +202,17 @@ def test_commands_that_are_not_executed(page, run):
 
 @pytest.fixture(scope="module")
 def options(tools):
-    """All options that the tools have."""
-    return {
-        option
-        for tool in TOOLS
-        for option in re.findall(
-            r"--[\w-]+", tools.run(f"lockstep-{tool}", "--help").stdout
-        )
-    }
+    """All options that the tools have, and those of the capture."""
+    texts = [tools.run(f"lockstep-{tool}", "--help").stdout for tool in TOOLS]
+    texts.append(
+        subprocess.run(
+            [sys.executable, "-m", "lockstep.capture", "--help"],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+    )
+    return set(re.findall(r"--[\w-]+", "\n".join(texts)))
 
 
 @each_page

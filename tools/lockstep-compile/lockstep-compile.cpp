@@ -8,6 +8,7 @@
 #include "passes/Remarks/RemarkCollector.h"
 #include "runtime/artifact/Signature.h"
 #include "tools/lockstep-compile/ErrorFile.h"
+#include "tools/lockstep-compile/ReadableIR.h"
 #include "tools/support/NumberParser.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,6 +43,9 @@ void releaseOptionName(llvm::StringRef name) {
   if (auto it = registered.find(name); it != registered.end())
     it->second->removeArgument();
 }
+
+/// How source lines are printed with IR.
+enum class Locations { None, Short, Full };
 
 /// The options of the command line. Constructed in `main`, after names have
 /// been released.
@@ -144,9 +148,15 @@ struct CommandLine {
       cl::desc("print what was decided and why; only of a stage, or only lines "
                "that match a regular expression"),
       cl::value_desc("stage|regex"), cl::ValueOptional, cl::cat(category)};
-  cl::opt<bool> locations{"locations",
-                          cl::desc("print source locations with --stop-after"),
-                          cl::cat(category)};
+  cl::opt<Locations> locations{
+      "locations", cl::desc("source lines in what --stop-after prints:"),
+      cl::values(clEnumValN(Locations::None, "none", "none"),
+                 clEnumValN(Locations::Short, "short",
+                            "as comments behind operations (default)"),
+                 clEnumValN(Locations::Full, "full",
+                            "as MLIR's locations, which tools read back; "
+                            "values have numbers instead of names")),
+      cl::init(Locations::Short), cl::cat(category)};
 };
 
 /// Whether the module has a program, at any stage.
@@ -266,8 +276,8 @@ int main(int argc, char **argv) {
   // Linking kernels resets every command-line option of the process: copy the
   // values that are needed afterwards.
   const std::string outputName = line.output, stopStage = line.stopAfter;
-  const bool printLocations = line.locations,
-             printRemarks = line.remarks.getNumOccurrences() > 0;
+  const Locations locations = line.locations;
+  const bool printRemarks = line.remarks.getNumOccurrences() > 0;
   const std::string remarkFilter = line.remarks;
   const bool allowUnproven = line.allowUnproven;
   const std::string errorsName = line.errors;
@@ -346,9 +356,12 @@ int main(int argc, char **argv) {
           return isReported ? llvm::createStringError("no artifact")
                             : llvm::Error::success();
         }
+        if (locations != Locations::Full) {
+          printReadable(*module, os, locations == Locations::Short);
+          return llvm::Error::success();
+        }
         mlir::OpPrintingFlags flags;
-        if (printLocations)
-          flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+        flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
         flags.elideLargeElementsAttrs(64);
         module->print(os, flags);
         return llvm::Error::success();

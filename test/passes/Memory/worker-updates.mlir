@@ -1,5 +1,5 @@
-// RUN: lockstep-compile %s -O0 --stop-after=memory | FileCheck %s
-// RUN: lockstep-compile %s -O2 --stop-after=memory | FileCheck %s
+// RUN: lockstep-compile %s -O0 --stop-after=memory --locations=full | FileCheck %s
+// RUN: lockstep-compile %s -O2 --stop-after=memory --locations=full | FileCheck %s
 
 // Workers that take steps on their own change variables at any time: who reads one and writes it does so without a wait in between, and who
 // changes nothing stores nothing. [8-asynchronous]

@@ -1,4 +1,4 @@
-// RUN: lockstep-compile %s --replicas=2 --stop-after=kernels | FileCheck %s
+// RUN: lockstep-compile %s --replicas=2 --stop-after=kernels --locations=full | FileCheck %s
 
 // Fusion finds out that nobody reads the product, of which a kernel of its own would be made: so the loop becomes one kernel. Its uniform
 // result must not depend on the varying one then.
