@@ -1,5 +1,6 @@
 """Captured models and running steps of them, for measurements of schedules."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -18,6 +19,7 @@ MODELS = {
     "tiny": ("bench/jax/mlp.py", {"LAYERS": "-".join(["16"] * 201)}),
     "cnn": ("examples/digits-cnn/model.py", {}),
     "transformer": ("bench/schedule/transformer.py", {}),
+    "resnet": ("bench/schedule/resnet.py", {}),
     "language-model": ("examples/language-model/model.py", {}),
 }
 
@@ -56,6 +58,26 @@ def compile_step(binaries, folder, output, *options):
     ]
     subprocess.run(list(map(str, command)), check=True)
     return output
+
+
+def simulate(binaries, folder, topology, bucket, replicas):
+    """Compiles a captured model, and returns what lockstep-simulate says of it."""
+    artifact = compile_step(
+        binaries,
+        folder,
+        folder / "step.lockstep",
+        f"--replicas={replicas}",
+        "--target=x86-64-v3",
+        f"--topology={topology}",
+        f"--bucket={bucket}",
+    )
+    done = subprocess.run(
+        [str(binaries / "lockstep-simulate"), str(artifact), "--format=json"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(done.stdout)
 
 
 class Runner:

@@ -11,12 +11,10 @@ the simulated step time divided by that with optimal buckets.
 """
 
 import argparse
-import json
 import pathlib
-import subprocess
 import tempfile
 
-from models import MODELS, ROOT, capture, compile_step
+from models import MODELS, ROOT, capture, simulate
 
 TOPOLOGIES = ["ethernet-25g", "ethernet-100g", "dgx-h100", "torus-3d"]
 MIB = 2**20
@@ -28,25 +26,6 @@ THRESHOLDS = {
     "1 MiB": f"bytes:{MIB}",
     "none": "none",
 }
-
-
-def simulate(binaries, folder, topology, bucket, replicas):
-    artifact = compile_step(
-        binaries,
-        folder,
-        folder / "step.lockstep",
-        f"--replicas={replicas}",
-        "--target=x86-64-v3",
-        f"--topology={topology}",
-        f"--bucket={bucket}",
-    )
-    done = subprocess.run(
-        [str(binaries / "lockstep-simulate"), str(artifact), "--format=json"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(done.stdout)
 
 
 def main():

@@ -1,0 +1,56 @@
+"""Simulated step times against the least possible ones.
+
+    build/venv/bin/python bench/schedule/bounds.py
+    [--binaries=build/release/bin] [--replicas=8] [MODEL ...]
+
+Each model is compiled for each topology with default options and simulated.
+The bound is the larger of the time of all kernels of a replica and the time
+that the link needs for all bytes: no order is faster.
+"""
+
+import argparse
+import pathlib
+import tempfile
+
+from models import MODELS, ROOT, capture, simulate
+
+TOPOLOGIES = ["ethernet-25g", "ethernet-100g", "dgx-h100", "torus-3d"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
+    parser.add_argument(
+        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
+    )
+    parser.add_argument("--replicas", type=int, default=8)
+    options = parser.parse_args()
+    binaries = options.binaries.resolve()
+    print("| model | topology | ms a step | kernels | link | exposed | ratio |")
+    print("|---" * 7 + "|")
+    for name in options.models or MODELS:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            capture(name, folder, options.replicas)
+            for topology in TOPOLOGIES:
+                step = simulate(
+                    binaries, folder, topology, "optimal", options.replicas
+                )
+                times = " | ".join(
+                    f"{step[key] * 1e3:.3f}"
+                    for key in (
+                        "seconds",
+                        "compute_seconds",
+                        "communication_seconds",
+                        "exposed_seconds",
+                    )
+                )
+                ratio = step["seconds"] / step["least_seconds"]
+                print(
+                    f"| {name} | {topology} | {times} | {ratio:.3f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
