@@ -3,6 +3,7 @@
 #include "runtime/executor/CoordinatorImpl.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/schema/RoleInfo.h"
+#include "runtime/support/JsonText.h"
 #include "runtime/support/RunningTime.h"
 
 #include <fmt/format.h>
@@ -74,7 +75,7 @@ static DeadlineReport nameWorker(unsigned worker,
                                  const DeadlineReport &report) {
   nlohmann::ordered_json json = {{"worker", worker}};
   json.update(nlohmann::ordered_json::parse(report.json));
-  return {fmt::format("worker {}: {}", worker, report.text), json.dump(2)};
+  return {fmt::format("worker {}: {}", worker, report.text), jsonText(json, 2)};
 }
 
 Expected<std::unique_ptr<Cluster>>

@@ -2,6 +2,8 @@
 
 #include "runtime/executor/Report.h"
 
+#include "runtime/support/JsonText.h"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -354,7 +356,7 @@ static DeadlineReport describeRun(std::string text, std::string_view name,
           deviceText(program, replica), earlierText(program, replica));
       json["replicas"].push_back(describe(*states[s], replica, rank));
     }
-  return {text, json.dump(2)};
+  return {text, jsonText(json, 2)};
 }
 
 DeadlineReport describeDeadline(std::string_view name, States states,
@@ -395,7 +397,7 @@ DeadlineReport describeSilence(std::string_view what,
                {"deadline_seconds", seconds},
                {"waits", {{{"kind", what}, {"missing", ranks}}}},
                {"replicas", Json::array()}};
-  return {text, json.dump(2)};
+  return {text, jsonText(json, 2)};
 }
 
 } // namespace lockstep::runtime

@@ -2,6 +2,8 @@
 
 #include "runtime/support/TraceFile.h"
 
+#include "runtime/support/JsonText.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -12,8 +14,7 @@
 namespace lockstep::runtime {
 
 static std::string jsonText(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false,
-                                   nlohmann::json::error_handler_t::replace);
+  return jsonText(nlohmann::json(text));
 }
 
 void TraceFile::nameProcess(size_t process, std::string_view name) {

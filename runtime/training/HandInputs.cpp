@@ -3,6 +3,7 @@
 #include "runtime/training/HandInputs.h"
 
 #include "runtime/data/AlignedBytes.h"
+#include "runtime/support/JsonText.h"
 #include "runtime/training/ElementText.h"
 #include "runtime/training/HostScalars.h"
 #include "runtime/training/Training.h"
@@ -57,13 +58,13 @@ void printTensor(const char *what, const std::string &name, unsigned replica,
     values = "[" + values + "]";
   fmt::print("{{\"{}\":{},\"replica\":{},\"type\":\"{}\",\"shape\":[{}],"
              "\"values\":{}}}\n",
-             what, nlohmann::json(name).dump(), replica,
+             what, jsonText(nlohmann::json(name)), replica,
              elementName(type.element), fmt::join(type.shape, ","), values);
 }
 
 void printConstant(const std::string &name, const std::string &value) {
-  fmt::print("{{\"constant\":{},\"value\":{}}}\n", nlohmann::json(name).dump(),
-             value);
+  fmt::print("{{\"constant\":{},\"value\":{}}}\n",
+             jsonText(nlohmann::json(name)), value);
 }
 
 namespace {

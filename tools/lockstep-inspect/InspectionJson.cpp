@@ -2,7 +2,7 @@
 
 #include "tools/lockstep-inspect/Sections.h"
 
-#include <nlohmann/json.hpp>
+#include "runtime/support/JsonText.h"
 
 namespace lockstep::inspect {
 
@@ -240,7 +240,7 @@ std::string toJson(const Inspection &inspection) {
                 {"program", remark.program.empty() ? Json(nullptr)
                                                    : Json(remark.program)}};
   });
-  return json.dump(2) + "\n";
+  return runtime::jsonText(json, 2) + "\n";
 }
 
 } // namespace lockstep::inspect

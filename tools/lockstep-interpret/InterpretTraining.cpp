@@ -8,6 +8,7 @@
 #include "tools/lockstep-interpret/Arguments.h"
 
 #include "runtime/data/Batches.h"
+#include "runtime/support/JsonText.h"
 #include "runtime/training/ElementText.h"
 #include "runtime/training/MetricsFile.h"
 
@@ -195,7 +196,7 @@ void Training::appendMetrics(
   for (auto [index, output] : llvm::enumerate(outputs)) {
     if (!output.isMetric)
       continue;
-    out += "," + nlohmann::json(output.name).dump() + ":";
+    out += "," + runtime::jsonText(nlohmann::json(output.name)) + ":";
     // One value if it is the same on all replicas.
     bool varies = false;
     for (const auto &mine : results)

@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-simulate/SimulationText.h"
 
+#include "runtime/support/JsonText.h"
 #include "tools/support/Table.h"
 
 #include <fmt/format.h>
@@ -97,8 +98,7 @@ std::string toJson(const SimulationResult &result,
       {"failure", result.failure},
       {"assumptions", result.assumptions},
       {"critical_path", path}};
-  return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
+  return runtime::jsonText(object, 2) + "\n";
 }
 
 } // namespace lockstep::tools

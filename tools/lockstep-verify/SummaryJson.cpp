@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-verify/Summary.h"
 
+#include "runtime/support/JsonText.h"
 #include "tools/support/ProofText.h"
 
 #include <fmt/format.h>
@@ -68,7 +69,7 @@ std::string toJson(const std::vector<ProgramSummary> &programs,
   ordered_json json = {{"file", file}, {"programs", ordered_json::array()}};
   for (const ProgramSummary &program : programs)
     json["programs"].push_back(toJson(program));
-  return json.dump(2) + "\n";
+  return runtime::jsonText(json, 2) + "\n";
 }
 
 Refusal describeRefusal(const std::string &file, const std::string &errors,
@@ -90,7 +91,7 @@ Refusal describeRefusal(const std::string &file, const std::string &errors,
                        {"errors", list}};
   if (refusal.isVerdict)
     json["verdict"] = "refused by the compiler";
-  refusal.json = json.dump(2) + "\n";
+  refusal.json = runtime::jsonText(json, 2) + "\n";
   return refusal;
 }
 
