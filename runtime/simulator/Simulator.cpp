@@ -87,11 +87,13 @@ public:
       for (size_t c = 0; c < classes.size(); ++c)
         while (!classes[c].isDone && step(c)) {
           progress = true;
-          if (++executed > mostCommands || result.events.size() > mostEvents)
+          if (++executed > options.mostCommands ||
+              result.events.size() > options.mostEvents)
             return invalidArgument(fmt::format(
                 "program '{}': more than {} commands, or {} kernels and "
                 "collectives: expected a loop to end",
-                program.name()->string_view(), mostCommands, mostEvents));
+                program.name()->string_view(), options.mostCommands,
+                options.mostEvents));
         }
     }
     finish();
@@ -99,8 +101,6 @@ public:
   }
 
 private:
-  static constexpr uint64_t mostCommands = 100'000'000, mostEvents = 10'000'000;
-
   void createClasses() {
     // Where an option makes one replica different, it is the last one.
     bool isOneDifferent =

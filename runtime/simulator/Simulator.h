@@ -31,6 +31,9 @@ struct SimulationOptions {
   double slowdown = 1;
   /// One replica stops before it starts this channel.
   std::optional<uint32_t> failingChannel;
+  /// A program that executes more commands, or more kernels and collectives, is
+  /// an error.
+  uint64_t mostCommands = 100'000'000, mostEvents = 10'000'000;
 };
 
 /// What one replica, or the link, does for some time.

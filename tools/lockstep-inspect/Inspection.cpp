@@ -212,6 +212,11 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
                               std::string(artifact.location(remark.location())),
                               text(remark.program())});
   });
+  for (ProgramInfo &program : result.programs) {
+    findUpdates(program);
+    findRemarks(program, result.remarks);
+    simulateProgram(artifact, program);
+  }
   return result;
 }
 

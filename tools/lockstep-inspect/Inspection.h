@@ -1,7 +1,7 @@
 //===- Inspection.h - contents of an artifact -------------------*- C++ -*-===//
 //
 // All data that lockstep-inspect shows, collected once and written in three
-// formats (Text.h, Json.h, Html.h).
+// formats (Sections.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/collectives/CollectiveCost.h"
+#include "tools/lockstep-inspect/SimulatedSchedule.h"
 
 #include <cstdint>
 #include <optional>
@@ -69,6 +70,8 @@ struct OperandInfo {
   std::optional<uint32_t> ready;
   /// Whether that is a copy, since its kernel could not write it in place.
   bool copied = false;
+  /// The variables that are computed from the operand's result (Gradients.cpp).
+  std::vector<std::string> updates = {};
 };
 
 /// A start with its waits, or a barrier.
@@ -94,6 +97,10 @@ struct CollectiveInfo {
   uint64_t flopsBetween = 0, bytesBetween = 0;
   /// Whether the operands are contiguous, so that they are sent as one.
   bool contiguous = false;
+  /// Indices of the remarks about it, and of the one that says why the bucket
+  /// before it ends (BucketRemarks.cpp).
+  std::vector<uint32_t> remarks;
+  std::optional<uint32_t> beginRemark;
 };
 
 struct LoopInfo {
@@ -144,6 +151,7 @@ struct ProgramInfo {
   /// iteration, or once if the number is not known.
   uint64_t launches = 0, copies = 0, onceSections = 0;
   uint64_t flops = 0, kernelBytes = 0, copiedBytes = 0, communicatedBytes = 0;
+  SimulatedSchedule simulated;
 };
 
 /// Processes of one kind.
@@ -247,6 +255,19 @@ ProgramInfo inspectProgram(const runtime::Artifact &artifact,
 /// Sets `live` of all buffers, and the peaks (Liveness.cpp). Commands,
 /// collectives and loops must be set.
 void findLifetimes(ProgramInfo &program);
+
+/// Sets `updates` of the operands of collectives (Gradients.cpp).
+void findUpdates(ProgramInfo &program);
+
+/// Sets the remarks of collectives (BucketRemarks.cpp).
+void findRemarks(ProgramInfo &program, const std::vector<RemarkInfo> &remarks);
+
+/// Sets `simulated` (SimulatedSchedule.cpp). Commands and collectives must be
+/// set.
+void simulateProgram(const runtime::Artifact &artifact, ProgramInfo &program);
+
+/// What the simulation shows, in sentences (Findings.cpp).
+std::vector<std::string> describeSchedule(const ProgramInfo &program);
 
 /// The roles of an artifact, and the role of a rank; replicas have the first.
 std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables);

@@ -3,6 +3,7 @@
 #include "tools/lockstep-inspect/Sections.h"
 
 #include "runtime/support/JsonText.h"
+#include "tools/lockstep-inspect/ScheduleJson.h"
 
 namespace lockstep::inspect {
 
@@ -75,7 +76,8 @@ Json toJson(const CollectiveInfo &collective) {
                              [](const OperandInfo &operand) {
                                return Json{{"buffer", operand.buffer},
                                            {"ready", orNull(operand.ready)},
-                                           {"copied", operand.copied}};
+                                           {"copied", operand.copied},
+                                           {"updates", operand.updates}};
                              })},
           {"results", collective.results},
           {"bytes", collective.bytes},
@@ -90,7 +92,9 @@ Json toJson(const CollectiveInfo &collective) {
            {{"launches", collective.between},
             {"flops", collective.flopsBetween},
             {"bytes", collective.bytesBetween}}},
-          {"contiguous", collective.contiguous}};
+          {"contiguous", collective.contiguous},
+          {"remarks", collective.remarks},
+          {"begin_remark", orNull(collective.beginRemark)}};
 }
 
 Json toJson(const BufferInfo &buffer, uint32_t index) {
@@ -153,6 +157,7 @@ Json toJson(const ProgramInfo &program, const Inspection &inspection) {
   json["buffers"] = Json::array();
   for (uint32_t i = 0; i < program.buffers.size(); ++i)
     json["buffers"].push_back(toJson(program.buffers[i], i));
+  json["simulation"] = scheduleToJson(program);
   return json;
 }
 

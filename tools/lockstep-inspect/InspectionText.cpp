@@ -437,6 +437,8 @@ std::string toText(const Inspection &inspection,
   for (const ProgramInfo &program : inspection.programs) {
     if (shows(Section::summary))
       text += programSummary(program);
+    if (shows(Section::simulation))
+      text += scheduleText(program);
     if (shows(Section::collectives))
       text += collectives(inspection, program);
     if (shows(Section::schedule))

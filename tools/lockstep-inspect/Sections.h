@@ -9,17 +9,29 @@
 
 namespace lockstep::inspect {
 
-enum class Section { summary, schedule, collectives, memory, kernels, remarks };
+enum class Section {
+  summary,
+  simulation,
+  schedule,
+  collectives,
+  memory,
+  kernels,
+  remarks
+};
 
 inline constexpr std::pair<const char *, Section> sectionNames[] = {
-    {"summary", Section::summary},         {"schedule", Section::schedule},
-    {"collectives", Section::collectives}, {"memory", Section::memory},
-    {"kernels", Section::kernels},         {"remarks", Section::remarks},
+    {"summary", Section::summary},   {"simulation", Section::simulation},
+    {"schedule", Section::schedule}, {"collectives", Section::collectives},
+    {"memory", Section::memory},     {"kernels", Section::kernels},
+    {"remarks", Section::remarks},
 };
 
 /// The sections of `inspection` as tables for a terminal.
 std::string toText(const Inspection &inspection,
                    const std::set<Section> &sections);
+
+/// The simulated schedule of a program (ScheduleText.cpp).
+std::string scheduleText(const ProgramInfo &program);
 
 /// Everything, as a JSON document; its fields are described in docs/tools.md.
 std::string toJson(const Inspection &inspection);

@@ -58,8 +58,8 @@ int main(int argc, char **argv) {
   app.add_option("--format", format, "text (default), json or html")
       ->check(CLI::IsMember({"text", "json", "html"}));
   app.add_option("--show", shown,
-                 "sections of the text: summary, schedule, collectives, "
-                 "memory, kernels, remarks (default: all)")
+                 "sections of the text: summary, simulation, schedule, "
+                 "collectives, memory, kernels, remarks (default: all)")
       ->type_name("SECTION,...")
       ->delimiter(',')
       ->check(CLI::IsMember(sections));

@@ -13,10 +13,6 @@ namespace lockstep::tools {
 using runtime::CriticalPart;
 using runtime::SimulationResult;
 
-static std::string percentText(double part, double whole) {
-  return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0);
-}
-
 static std::string countNoun(uint64_t count, const char *noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

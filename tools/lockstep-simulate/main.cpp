@@ -1,6 +1,8 @@
 //===- main.cpp - lockstep-simulate: the time of a step at any scale ------===//
 
 #include "tools/lockstep-simulate/SimulationText.h"
+
+#include "runtime/simulator/StoredTopology.h"
 #include "tools/support/Numbers.h"
 #include "tools/support/OutOfMemory.h"
 
@@ -29,13 +31,8 @@ int fail(const std::string &message, ExitStatus status = exitError) {
 /// made for.
 lockstep::runtime::Expected<Topology>
 chooseTopology(const Artifact &artifact, const std::string &option) {
-  if (!option.empty())
-    return Topology::load(option);
-  const auto *stored = artifact.tables().topology();
-  if (!stored)
-    return Topology::preset("host");
-  std::string text = stored->str();
-  return text.starts_with("{") ? Topology::parse(text) : Topology::preset(text);
+  return option.empty() ? lockstep::runtime::storedTopology(artifact)
+                        : Topology::load(option);
 }
 
 } // namespace

@@ -73,6 +73,10 @@ std::string secondsText(double seconds) {
   return scaled(seconds * 1e6, 1000, units, " ");
 }
 
+std::string percentText(double part, double whole) {
+  return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0);
+}
+
 std::string countText(uint64_t count) {
   static constexpr const char *units[] = {"k", "M", "G", "T", nullptr};
   return count < 1000

@@ -29,6 +29,8 @@ private:
 std::string bytesText(uint64_t bytes);
 /// "310 us", "1.25 ms"
 std::string secondsText(double seconds);
+/// "16.4 %": the share of `part` in `whole`; of nothing, 0.
+std::string percentText(double part, double whole);
 /// "0", "262 k", "1.05 M"
 std::string countText(uint64_t count);
 

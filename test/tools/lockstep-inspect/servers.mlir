@@ -30,6 +30,8 @@
 // CHECK:      program 'step' (role worker)
 // CHECK:        server0 all replicas give {{.*}} KiB to it and get {{.*}} KiB from it
 // CHECK-NEXT:   server1 all replicas give {{.*}} KiB to it and get {{.*}} KiB from it
+// CHECK:      simulation of 'step'
+// CHECK-NEXT:   not simulated: programs of several roles cannot be simulated
 // CHECK:      collectives of 'step' of worker
 // CHECK-DAG:    broadcast root 4 {{.*}} params/w1
 // CHECK-DAG:    reduce sum root 5
