@@ -48,6 +48,10 @@ private:
     return seconds <= negligible * result.seconds;
   }
 
+  std::string at(double seconds) const {
+    return tools::momentText(seconds, result.seconds);
+  }
+
   void describeTime() {
     sentences.push_back(fmt::format(
         "'{}' takes {} with {} on '{}': {} in kernels, and {} waiting for "
@@ -138,17 +142,17 @@ private:
                                 : fmt::format(" for {}", last->updates.front()),
           lineText(program.commands[*last->ready].line));
     std::string text =
-        fmt::format(". {} ready at {}", operand, secondsText(exchange.start));
+        fmt::format(". {} ready at {}", operand, at(exchange.start));
     if (exchange.behind)
       text += fmt::format(", but the link is occupied by channel {} until {}",
-                          *exchange.behind, secondsText(exchange.begin));
+                          *exchange.behind, at(exchange.begin));
     text += fmt::format("; it takes {}",
                         secondsText(exchange.end - exchange.begin));
     return text + (exchange.needed <= exchange.start
                        ? ", and every kernel that is left needs its result"
                        : fmt::format(", and the kernels that do not need its "
                                      "result end at {}",
-                                     secondsText(exchange.needed)));
+                                     at(exchange.needed)));
   }
 
   static std::string lineText(const std::string &line) {

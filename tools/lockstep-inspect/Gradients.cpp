@@ -1,7 +1,7 @@
 //===- Gradients.cpp - which variables collectives update -----------------===//
 //
 // Users know a gradient by its variable. The names are those of the variables
-// that the commands behind a collective compute from its result.
+// and outputs that the commands behind a collective compute from its result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,15 @@ namespace {
 constexpr unsigned mostSteps = 4;
 constexpr size_t mostVariables = 4;
 
-bool isVariable(const BufferInfo &buffer) {
-  return !buffer.name.empty() &&
-         (buffer.space == artifact::Space::variable ||
-          buffer.space == artifact::Space::replica_variable);
+/// The name of the variable or output that is in a buffer, or empty.
+std::string resultName(const ProgramInfo &program, uint32_t buffer) {
+  for (const OutputInfo &output : program.outputs)
+    if (output.buffer == buffer)
+      return output.name;
+  const BufferInfo &info = program.buffers[buffer];
+  bool isVariable = info.space == artifact::Space::variable ||
+                    info.space == artifact::Space::replica_variable;
+  return isVariable ? info.name : "";
 }
 
 /// The commands that read each buffer.
@@ -37,8 +42,8 @@ Readers readersOf(const ProgramInfo &program) {
   return readers;
 }
 
-/// The variables of the type of `result` that the fewest kernels behind command
-/// `start` compute from it; empty if there are many.
+/// The variables and outputs of the type of `result` that the fewest kernels
+/// behind command `start` compute from it; empty if there are many.
 std::vector<std::string> updatedBy(const ProgramInfo &program,
                                    const Readers &readers, uint32_t start,
                                    uint32_t result) {
@@ -51,9 +56,10 @@ std::vector<std::string> updatedBy(const ProgramInfo &program,
         if (command < start)
           continue;
         for (uint32_t written : program.commands[command].writes) {
-          const BufferInfo &info = program.buffers[written];
-          if (isVariable(info) && info.type == program.buffers[result].type)
-            names.insert(info.name);
+          std::string name = resultName(program, written);
+          if (!name.empty() &&
+              program.buffers[written].type == program.buffers[result].type)
+            names.insert(name);
           if (seen.insert(written).second)
             next.insert(written);
         }

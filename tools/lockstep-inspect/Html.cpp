@@ -6,7 +6,7 @@
 
 namespace lockstep::inspect {
 
-/// page.html, converted to a string by the build.
+/// The files in page/, converted to a string by the build.
 extern const char *const pageTemplate;
 
 std::string toHtml(const Inspection &inspection) {

@@ -70,7 +70,8 @@ struct OperandInfo {
   std::optional<uint32_t> ready;
   /// Whether that is a copy, since its kernel could not write it in place.
   bool copied = false;
-  /// The variables that are computed from the operand's result (Gradients.cpp).
+  /// The variables and outputs that are computed from the operand's result
+  /// (Gradients.cpp).
   std::vector<std::string> updates = {};
 };
 

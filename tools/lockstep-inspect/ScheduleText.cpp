@@ -15,6 +15,9 @@ namespace {
 
 std::string exchanges(const ProgramInfo &program) {
   const SimulatedSchedule &schedule = program.simulated;
+  auto at = [&](double seconds) {
+    return tools::momentText(seconds, schedule.result.seconds);
+  };
   Table table({">channel", "collective", ">operands", ">bytes", ">ready from",
                ">to", ">begin", ">end", ">time", ">exposed", ">critical",
                "line"});
@@ -30,9 +33,8 @@ std::string exchanges(const ProgramInfo &program) {
       name += fmt::format(", {} times", exchange.executions);
     table.add({fmt::format("{}", collective.channel), name,
                fmt::format("{}", collective.operands.size()),
-               tools::bytesText(collective.bytes),
-               secondsText(exchange.firstReady), secondsText(exchange.start),
-               secondsText(exchange.begin), secondsText(exchange.end),
+               tools::bytesText(collective.bytes), at(exchange.firstReady),
+               at(exchange.start), at(exchange.begin), at(exchange.end),
                secondsText(exchange.transfer), secondsText(exchange.exposed),
                secondsText(exchange.critical), collective.line});
   }

@@ -3,6 +3,7 @@
 #include "tools/support/Table.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -71,6 +72,16 @@ std::string bytesText(uint64_t bytes) {
 std::string secondsText(double seconds) {
   static constexpr const char *units[] = {"us", "ms", "s", nullptr};
   return scaled(seconds * 1e6, 1000, units, " ");
+}
+
+std::string momentText(double seconds, double total) {
+  auto [unit, size] = total >= 1      ? std::pair("s", 1.0)
+                      : total >= 1e-3 ? std::pair("ms", 1e-3)
+                                      : std::pair("us", 1e-6);
+  double whole = std::max(total, 1e-9) / size;
+  int digits =
+      std::clamp(4 - static_cast<int>(std::ceil(std::log10(whole))), 0, 6);
+  return fmt::format("{:.{}f} {}", seconds / size, digits, unit);
 }
 
 std::string percentText(double part, double whole) {

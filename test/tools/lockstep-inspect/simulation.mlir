@@ -10,14 +10,14 @@
 // CHECK-NEXT:  'step' takes 52.0 us with 2 replicas on 'pair': 40.0 us in kernels, and 12.0 us waiting for collectives.
 // CHECK-NEXT:  No order of these kernels and collectives takes less than 40.0 us, which is the time of the kernels alone; this one takes 1.300 times as long.
 // CHECK-NEXT:  2 tensors of 2.93 KiB in 2 collectives: the link is occupied for 32.0 us, and 62.5 % of it is hidden behind kernels.
-// CHECK-NEXT:  The replicas wait longest for channel 1 (500xf32 of 1.95 KiB, model.py:9): 11.0 us. Its last operand, 500xf32 for w2 (model.py:3), is ready at 20.0 us, but the link is occupied by channel 0 until 21.0 us; it takes 21.0 us, and the kernels that do not need its result end at 31.0 us.
+// CHECK-NEXT:  The replicas wait longest for channel 1 (500xf32 of 1.95 KiB, model.py:9): 11.0 us. Its last operand, 500xf32 for w2 (model.py:3), is ready at 20.00 us, but the link is occupied by channel 0 until 21.00 us; it takes 21.0 us, and the kernels that do not need its result end at 31.00 us.
 // CHECK-NEXT:  The critical path has 20.0 us of kernels and 32.0 us of collectives; most of them are at model.py:4 (10.0 us, 19.2 %), model.py:10 (10.0 us, 19.2 %).
 // CHECK-NEXT:  What would help: kernels twice as fast: 42.0 us (19.2 % less); twice the bandwidth: 41.0 us (21.2 % less); half the latency: 51.0 us (1.9 % less).
 // CHECK-NEXT:  Another order of the same kernels and collectives can save at most 12.0 us.
 
-//      CHECK:  channel  collective      operands     bytes  ready from       to    begin      end     time  exposed  critical  line
-// CHECK-NEXT:        0  all_reduce sum         1    1000 B     10.0 us  10.0 us  10.0 us  21.0 us  11.0 us  1.00 us   11.0 us  model.py:9
-// CHECK-NEXT:        1  all_reduce sum         1  1.95 KiB     20.0 us  20.0 us  21.0 us  42.0 us  21.0 us  11.0 us   21.0 us  model.py:9
+//      CHECK:  channel  collective      operands     bytes  ready from        to     begin       end     time  exposed  critical  line
+// CHECK-NEXT:        0  all_reduce sum         1    1000 B    10.00 us  10.00 us  10.00 us  21.00 us  11.0 us  1.00 us   11.0 us  model.py:9
+// CHECK-NEXT:        1  all_reduce sum         1  1.95 KiB    20.00 us  20.00 us  21.00 us  42.00 us  21.0 us  11.0 us   21.0 us  model.py:9
 
 //      CHECK:  kernels on the critical path  executions     time  of the step
 // CHECK-NEXT:  model.py:4                             1  10.0 us       19.2 %
