@@ -1,5 +1,6 @@
 //===- main.cpp - lockstep-inspect: shows what is in an artifact ----------===//
 
+#include "tools/lockstep-inspect/Comparison.h"
 #include "tools/lockstep-inspect/Sections.h"
 #include "tools/support/Numbers.h"
 #include "tools/support/OutOfMemory.h"
@@ -45,7 +46,7 @@ Status write(const std::string &path, const std::string &text) {
 int main(int argc, char **argv) {
   lockstep::tools::endWhenOutOfMemory("lockstep-inspect");
   std::string file, format = "text", output = "-";
-  std::optional<std::string> trust;
+  std::optional<std::string> trust, trace;
   std::vector<std::string> shown;
   std::map<std::string, Section> sections;
   for (auto [name, section] : sectionNames)
@@ -67,6 +68,10 @@ int main(int argc, char **argv) {
                  "show only what one of the Ed25519 public keys in this PEM "
                  "file has signed")
       ->type_name("FILE");
+  app.add_option("--compare", trace,
+                 "print where this trace of lockstep-run or lockstep-simulate "
+                 "and the simulation differ")
+      ->type_name("TRACE");
   app.add_option("-o", output, "file to write")->type_name("FILE");
   try {
     app.parse(argc, argv);
@@ -75,6 +80,10 @@ int main(int argc, char **argv) {
       return app.exit(error);
     return fail(lockstep::tools::describeUsageError(error.what()), exitUsage);
   }
+
+  if (trace && (format == "html" || !shown.empty()))
+    return fail("--compare: expected --format=text or json and no --show",
+                exitUsage);
 
   VerifyOptions options{.allowUnproven = true};
   if (trust) {
@@ -88,7 +97,16 @@ int main(int argc, char **argv) {
     return fail(artifact.status().message());
   Inspection inspection = inspect(**artifact, file);
   std::string text;
-  if (format == "json") {
+  if (trace) {
+    auto run = readTrace(*trace, **artifact, inspection);
+    if (!run)
+      return fail(run.status().message());
+    auto comparisons = compare(inspection, *run);
+    if (!comparisons)
+      return fail(comparisons.status().message());
+    text = format == "json" ? toJson(*comparisons, *trace)
+                            : toText(*comparisons, *trace);
+  } else if (format == "json") {
     text = toJson(inspection);
   } else if (format == "html") {
     text = toHtml(inspection);
