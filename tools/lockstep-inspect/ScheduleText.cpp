@@ -68,6 +68,8 @@ std::string criticalLines(const ProgramInfo &program) {
 
 std::string alternatives(const ProgramInfo &program) {
   const SimulatedSchedule &schedule = program.simulated;
+  if (schedule.result.seconds <= 0)
+    return "";
   Table table({"with the same kernels and buckets", ">time", ">kernels",
                ">communication", ">exposed"});
   auto add = [&](const std::string &name, double seconds, double compute,

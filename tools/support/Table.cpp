@@ -78,7 +78,7 @@ std::string momentText(double seconds, double total) {
   auto [unit, size] = total >= 1      ? std::pair("s", 1.0)
                       : total >= 1e-3 ? std::pair("ms", 1e-3)
                                       : std::pair("us", 1e-6);
-  double whole = std::max(total, 1e-9) / size;
+  double whole = std::clamp(total, 1e-9, 1e9) / size;
   int digits =
       std::clamp(4 - static_cast<int>(std::ceil(std::log10(whole))), 0, 6);
   return fmt::format("{:.{}f} {}", seconds / size, digits, unit);

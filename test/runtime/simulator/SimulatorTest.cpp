@@ -312,6 +312,18 @@ TEST(Simulator, RefusesWhatItCannotSimulate) {
             "program 'main': more than 100000000 commands, or 10000000 kernels "
             "and collectives: expected a loop to end");
 
+  Step bounded(2);
+  for (uint64_t i = 0; i < 3; ++i)
+    bounded.kernel(1);
+  auto three = bounded.finish();
+  EXPECT_EQ(errorOf(*three, {.mostCommands = 4, .mostEvents = 3}), "");
+  EXPECT_EQ(errorOf(*three, {.mostEvents = 2}),
+            "program 'main': more than 100000000 commands, or 2 kernels and "
+            "collectives: expected a loop to end");
+  EXPECT_EQ(errorOf(*three, {.mostCommands = 3}),
+            "program 'main': more than 3 commands, or 10000000 kernels and "
+            "collectives: expected a loop to end");
+
   Step withServer(2);
   withServer.program.role("server");
   withServer.program.ret();

@@ -93,7 +93,7 @@ function simulationSection(program) {
     element("div", {class: "tiles"}, tile(seconds(simulation.seconds), "a step of " + plural(simulation.replicas, "replica")), tile(seconds(simulation.compute_seconds), "in kernels"),
       tile(seconds(simulation.communication_seconds), "on the link"), tile(simulation.communication_seconds > 0 ? percent(simulation.hidden_seconds, simulation.communication_seconds) : "\u2013", "of it hidden behind kernels"),
       tile(seconds(simulation.exposed_seconds), "exposed: replicas wait"), tile(seconds(least), "least, for any order"), tile((least > 0 ? simulation.seconds / least : 1).toFixed(3), "times the least")),
-    element("ul", {class: "findings"}, ...simulation.findings.map(f => element("li", {}, f + "."))), ...drawn.elements];
+    element("ul", {class: "findings"}, ...simulation.findings.map(f => element("li", {}, f + "."))), ...(simulation.seconds > 0 ? drawn.elements : [])];
   if (model.buckets.length) {
     buckets = element("div", {class: "scroll"}, table([
       ["channel", b => b.channel, "right"], ["collective", b => nameOf(b)], ["bytes", b => bytes(b.bytes), "right"], ["ready from", b => at(b.first_ready), "right"],
@@ -105,7 +105,7 @@ function simulationSection(program) {
     const order = [...model.buckets].sort((a, b) => b.exposed_seconds - a.exposed_seconds || b.bytes - a.bytes);
     choose(order[0]);
   }
-  content.push(element("div", {class: "columns"},
+  if (simulation.seconds > 0) content.push(element("div", {class: "columns"},
     element("div", {}, element("h3", {}, "The critical path by source line"), element("div", {class: "scroll"}, criticalTable(simulation))),
     element("div", {}, element("h3", {}, "What would help: the same kernels and buckets elsewhere"), element("div", {class: "scroll"}, alternativesTable(simulation)),
       element("div", {class: "soft"}, "lockstep-compile --topology=NAME makes a schedule for another topology."))));
