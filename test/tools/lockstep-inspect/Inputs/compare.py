@@ -68,7 +68,9 @@ def main(folder):
         changed = json.loads(json.dumps(events))
         arguments = {"command", "program", "location"}
         for key, value in changes.items():
-            (changed[1]["args"] if key in arguments else changed[1])[key] = value
+            (changed[1]["args"] if key in arguments else changed[1])[key] = (
+                value
+            )
         write(file, {"traceEvents": changed})
 
     write("run.json", {"traceEvents": events})
