@@ -181,7 +181,7 @@ public:
     changed = topology;
     for (runtime::TopologyLevel &level : changed.levels)
       level.link.secondsPerByte /= 2;
-    add("twice the bandwidth", changed);
+    add("twice the bandwidth or half the bytes", changed);
     changed = topology;
     for (runtime::TopologyLevel &level : changed.levels)
       level.link.latency /= 2;

@@ -12,7 +12,7 @@
 // CHECK-NEXT:  2 tensors of 2.93 KiB in 2 collectives: the link is occupied for 32.0 us, and 62.5 % of it is hidden behind kernels.
 // CHECK-NEXT:  The replicas wait longest for channel 1 (500xf32 of 1.95 KiB, model.py:9): 11.0 us. Its last operand, 500xf32 for w2 (model.py:3), is ready at 20.00 us, but the link is occupied by channel 0 until 21.00 us; it takes 21.0 us, and the kernels that do not need its result end at 31.00 us.
 // CHECK-NEXT:  The critical path has 20.0 us of kernels and 32.0 us of collectives; most of them are at model.py:4 (10.0 us, 19.2 %), model.py:10 (10.0 us, 19.2 %).
-// CHECK-NEXT:  What would help: kernels twice as fast: 42.0 us (19.2 % less); twice the bandwidth: 41.0 us (21.2 % less); half the latency: 51.0 us (1.9 % less).
+// CHECK-NEXT:  What would help: kernels twice as fast: 42.0 us (19.2 % less); twice the bandwidth or half the bytes: 41.0 us (21.2 % less); half the latency: 51.0 us (1.9 % less).
 // CHECK-NEXT:  Another order of the same kernels and collectives can save at most 12.0 us.
 
 //      CHECK:  channel  collective      operands     bytes  ready from        to     begin       end     time  exposed  critical  line
@@ -23,11 +23,11 @@
 // CHECK-NEXT:  model.py:4                             1  10.0 us       19.2 %
 // CHECK-NEXT:  model.py:10                            1  10.0 us       19.2 %
 
-//      CHECK:  with the same kernels and buckets     time  kernels  communication  exposed
-// CHECK-NEXT:  on 'pair'                          52.0 us  40.0 us        32.0 us  12.0 us
-// CHECK-NEXT:  kernels twice as fast              42.0 us  20.0 us        32.0 us  22.0 us
-// CHECK-NEXT:  twice the bandwidth                41.0 us  40.0 us        17.0 us  1.00 us
-// CHECK-NEXT:  half the latency                   51.0 us  40.0 us        31.0 us  11.0 us
+//      CHECK:  with the same kernels and buckets         time  kernels  communication  exposed
+// CHECK-NEXT:  on 'pair'                              52.0 us  40.0 us        32.0 us  12.0 us
+// CHECK-NEXT:  kernels twice as fast                  42.0 us  20.0 us        32.0 us  22.0 us
+// CHECK-NEXT:  twice the bandwidth or half the bytes  41.0 us  40.0 us        17.0 us  1.00 us
+// CHECK-NEXT:  half the latency                       51.0 us  40.0 us        31.0 us  11.0 us
 // CHECK-NEXT:  on 'host' {{.*}}
 // CHECK-NEXT:  on 'ethernet-25g' {{.*}}
 // CHECK-NEXT:  on 'ethernet-100g' {{.*}}

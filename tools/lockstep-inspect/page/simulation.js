@@ -95,10 +95,10 @@ function simulationSection(program) {
       tile(seconds(simulation.exposed_seconds), "exposed: replicas wait"), tile(seconds(least), "least, for any order"), tile((least > 0 ? simulation.seconds / least : 1).toFixed(3), "times the least")),
     element("ul", {class: "findings"}, ...simulation.findings.map(f => element("li", {}, f + "."))), ...(simulation.seconds > 0 ? drawn.elements : [])];
   if (model.buckets.length) {
-    buckets = element("div", {class: "scroll"}, table([
-      ["channel", b => b.channel, "right"], ["collective", b => nameOf(b)], ["bytes", b => bytes(b.bytes), "right"], ["ready from", b => at(b.first_ready), "right"],
+    buckets = element("div", {class: "scroll members"}, table([
+      ["channel", b => b.channel, "right"], ["collective", b => nameOf(b)], ["for", b => variablesOf(b, 2)], ["bytes", b => bytes(b.bytes), "right"], ["ready from", b => at(b.first_ready), "right"],
       ["to", b => at(b.start), "right"], ["sent from", b => at(b.begin), "right"], ["to", b => at(b.end), "right"], ["takes", b => seconds(b.end - b.begin), "right"],
-      ["needed", b => at(b.needed), "right"], ["exposed", b => seconds(b.exposed_seconds), "right"], ["on the critical path", b => seconds(b.critical_seconds), "right"],
+      ["needed", b => at(b.needed), "right"], ["exposed", b => seconds(b.exposed_seconds), "right"], ["critical", b => seconds(b.critical_seconds), "right"],
       ["line", b => b.line]], model.buckets, () => "hit"));
     for (const row of buckets.querySelectorAll("tbody tr")) row.addEventListener("click", () => choose(model.buckets[row.dataset.row]));
     content.push(element("h3", {}, "What travels together"), ...plans.map(r => element("p", {}, r.message + ".")), buckets, details);

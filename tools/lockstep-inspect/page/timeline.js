@@ -49,6 +49,12 @@ function timelineOf(program) {
 const nameOf = bucket => bucket.kind + (bucket.reduction ? " " + bucket.reduction : "") + " of " +
   (bucket.members.length === 1 ? bucket.members[0].info.type : bucket.members.length + " tensors");
 
+/// The variables and outputs of a bucket's members.
+function variablesOf(bucket, most) {
+  const names = bucket.members.flatMap(m => m.updates.slice(0, 1));
+  return names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
+}
+
 /// Round times between `from` and `to`, about `most` of them.
 function ticks(from, to, most) {
   const rough = (to - from) / most, power = 10 ** Math.floor(Math.log10(rough));
@@ -90,6 +96,7 @@ function describeEvents(model, box) {
 function describeBucket(model, bucket) {
   const at = time => moment(time, model.total);
   return `channel ${bucket.channel}: ${nameOf(bucket)}, ${bytes(bucket.bytes)}   ${bucket.line}\n` +
+    (bucket.members.some(m => m.updates.length) ? `for ${variablesOf(bucket, 5)}\n` : "") +
     `ready ${at(bucket.first_ready)} to ${at(bucket.start)}, sent ${at(bucket.begin)} to ${at(bucket.end)}\n` +
     (bucket.exposed_seconds > 0 ? `replicas wait ${seconds(bucket.exposed_seconds)} for it` : `needed at ${at(bucket.needed)}: hidden`) +
     (bucket.members.length > 1 ? "\nclick: its members, and why" : "");
@@ -111,7 +118,8 @@ function drawLanes(model, from, to, width, chosen, choose) {
   const times = ticks(from, to, 9);
   for (const time of times) {
     svg.append(shape("line", {x1: x(time), x2: x(time), y1: lanes.axis + 16, y2: lanes.height - 8, stroke: "var(--line)"}));
-    svg.append(label(x(time), lanes.axis + 11, tickText(time, times.length > 1 ? times[1] - times[0] : time, model.total), "middle"));
+    svg.append(label(x(time), lanes.axis + 11, tickText(time, times.length > 1 ? times[1] - times[0] : time, model.total),
+                     x(time) > right - 24 ? "end" : "middle"));
   }
   svg.append(label(8, lanes.kernels + 20, "each replica"), label(8, lanes.ready + 14, "operands ready"), label(8, lanes.link + 20, "link"));
 
