@@ -86,8 +86,8 @@ public:
     result.transfers = 0;
     for (const auto &[key, times] : result.commands)
       if (key.first == Kind::collective) {
-        if (times.seconds && result.transfers)
-          *result.transfers += times.total();
+        if (times.step && result.transfers)
+          *result.transfers += *times.step;
         else
           result.transfers.reset();
       }
@@ -145,6 +145,7 @@ private:
       // What replicas of one process execute once is the work of one of them.
       size_t replicas = key.first == Kind::wait ? tracks.size() : sum.tracks;
       result.commands[key] = {sum.seconds / double(sum.count),
+                              sum.seconds / double(replicas),
                               double(sum.count) / double(replicas)};
     }
   }
@@ -153,10 +154,8 @@ private:
     for (const TraceEvent &event : link) {
       if (!isStart(event.command))
         continue;
-      CommandTimes &times = result.commands[{Kind::collective, event.command}];
-      double total = times.total() + event.end - event.begin;
-      times.count += 1;
-      times.seconds = total / times.count;
+      result.commands[{Kind::collective, event.command}].add(event.end -
+                                                             event.begin);
     }
   }
 
@@ -193,16 +192,13 @@ private:
       }
     }
     for (const auto &[command, all] : executions) {
-      CommandTimes times = {std::nullopt, double(all.size())};
-      double sum = 0;
-      size_t known = 0;
+      CommandTimes times;
       for (const Execution &execution : all)
-        if (execution.lastWait > execution.lastStart) {
-          sum += execution.lastWait - execution.lastStart;
-          ++known;
-        }
-      if (known > 0)
-        times.seconds = sum / double(known);
+        if (execution.lastWait > execution.lastStart)
+          times.add(execution.lastWait - execution.lastStart);
+      if (times.count < double(all.size()))
+        times.step.reset();
+      times.count = double(all.size());
       result.commands[{Kind::collective, command}] = times;
     }
   }
@@ -252,10 +248,7 @@ private:
         key.first = Kind::collective;
       if (key.first == Kind::collective && command.op != "start")
         continue;
-      CommandTimes &times = predicted[key];
-      double total = times.total() + event.end - event.begin;
-      times.count += 1;
-      times.seconds = total / times.count;
+      predicted[key].add(event.end - event.begin);
     }
     return predicted;
   }
@@ -286,16 +279,25 @@ private:
               });
   }
 
-  /// The median over the steps that have the command.
+  /// The medians of one execution, over the steps that have it, and of a step;
+  /// the mean number of executions.
   CommandTimes measure(const Key &key) const {
-    std::vector<double> seconds, counts;
+    std::vector<double> executions, totals;
+    double count = 0;
     for (const StepTimes &step : steps) {
-      auto times = step.commands.find(key);
-      counts.push_back(times == step.commands.end() ? 0 : times->second.count);
-      if (times != step.commands.end() && times->second.seconds)
-        seconds.push_back(*times->second.seconds);
+      auto found = step.commands.find(key);
+      if (found == step.commands.end()) {
+        totals.push_back(0);
+        continue;
+      }
+      count += found->second.count;
+      if (found->second.seconds)
+        executions.push_back(*found->second.seconds);
+      if (found->second.step)
+        totals.push_back(*found->second.step);
     }
-    return {medianOf(seconds), median(counts)};
+    return {medianOf(executions), medianOf(totals),
+            count / double(steps.size())};
   }
 
   void describe(const Key &key, ComparedCommand &row) const {
@@ -344,7 +346,7 @@ private:
     double transfers = 0;
     for (const auto &row : result.commands)
       if (row.kind == "transfer")
-        transfers += row.predicted.total();
+        transfers += row.predicted.step.value_or(0);
     std::vector<double> known;
     for (const StepTimes &step : steps)
       if (step.transfers)

@@ -7,14 +7,19 @@
 
 namespace lockstep::inspect {
 
-/// Times of one command of a replica in one step.
+/// Times of one command of a replica.
 struct CommandTimes {
-  /// Of one execution; absent if the trace does not show it.
-  std::optional<double> seconds;
-  /// Executions. Waits of some of the replicas count in part.
+  /// Of one execution, and of all of a step. Absent if the trace does not show
+  /// them.
+  std::optional<double> seconds, step;
+  /// Executions in a step. Waits of some of the replicas count in part.
   double count = 0;
 
-  double total() const { return seconds.value_or(0) * count; }
+  void add(double duration) {
+    step = step.value_or(0) + duration;
+    count += 1;
+    seconds = *step / count;
+  }
 };
 
 struct ComparedCommand {
@@ -27,9 +32,9 @@ struct ComparedCommand {
 
   /// Of one step; absent if it has not been measured.
   std::optional<double> difference() const {
-    if (!measured.seconds && measured.count > 0)
+    if (!measured.step)
       return std::nullopt;
-    return measured.total() - predicted.total();
+    return *measured.step - predicted.step.value_or(0);
   }
 };
 

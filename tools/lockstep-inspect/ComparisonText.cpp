@@ -143,7 +143,9 @@ std::string toJson(const std::vector<ProgramComparison> &comparisons,
                                    {"measured", orNull(total.measured)}});
     for (const ComparedCommand &row : comparison.commands) {
       auto times = [&](const CommandTimes &each) {
-        return Json{{"seconds", orNull(each.seconds)}, {"count", each.count}};
+        return Json{{"seconds", orNull(each.seconds)},
+                    {"step_seconds", orNull(each.step)},
+                    {"count", each.count}};
       };
       program["commands"].push_back({{"kind", row.kind},
                                      {"pc", row.command},
