@@ -75,6 +75,8 @@ std::string secondsText(double seconds) {
 }
 
 std::string momentText(double seconds, double total) {
+  if (seconds > 0 && seconds < total / 1000)
+    return secondsText(seconds);
   auto [unit, size] = total >= 1      ? std::pair("s", 1.0)
                       : total >= 1e-3 ? std::pair("ms", 1e-3)
                                       : std::pair("us", 1e-6);

@@ -30,7 +30,8 @@ std::string bytesText(uint64_t bytes);
 /// "310 us", "1.25 ms"
 std::string secondsText(double seconds);
 /// "165.54 ms": a time after the start of something that takes `total` seconds,
-/// in the unit of the latter and with four of its digits.
+/// in the unit of the latter and with four of its digits; short ones in their
+/// own.
 std::string momentText(double seconds, double total);
 /// "16.4 %": the share of `part` in `whole`; of nothing, 0.
 std::string percentText(double part, double whole);

@@ -16,8 +16,9 @@ TEST(Table, MomentsHaveTheDigitsOfTheWhole) {
   EXPECT_EQ(momentText(45.59e-6, 156e-6), "45.6 us");
   EXPECT_EQ(momentText(1.23456, 2), "1.235 s");
   EXPECT_EQ(momentText(0, 0.18), "0.0 ms");
+  EXPECT_EQ(momentText(25e-6, 0.54), "25.0 us");
   EXPECT_EQ(momentText(0, 0), "0.000000 us");
-  EXPECT_EQ(momentText(1, std::numeric_limits<double>::infinity()), "1 s");
+  EXPECT_EQ(momentText(1, std::numeric_limits<double>::infinity()), "1.00 s");
 }
 
 TEST(Table, SharesOfNothingAreZero) {

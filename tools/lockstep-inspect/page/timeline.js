@@ -18,6 +18,7 @@ function seconds(value) {
 const unitOf = total => total >= 1 ? ["s", 1] : total >= 1e-3 ? ["ms", 1e-3] : ["us", 1e-6];
 /// A time after the start of a program of `total` seconds: with as many digits as tell its events apart.
 function moment(time, total) {
+  if (time > 0 && time < total / 1000) return seconds(time);
   const [unit, size] = unitOf(total);
   return (time / size).toFixed(Math.max(0, Math.min(6, 4 - Math.ceil(Math.log10(Math.max(total, 1e-9) / size))))) + " " + unit;
 }
@@ -68,19 +69,22 @@ function tickText(time, step, total) {
   return (time / size).toFixed(Math.max(0, Math.min(6, -Math.floor(Math.log10(step / size) + 1e-9)))) + " " + unit;
 }
 
-/// Events that are narrower than a pixel are drawn together with their neighbors of the same kind.
+/// The events between two times. Those that are narrower than a pixel are drawn together, as what takes most of their time.
 function merged(events, from, to, perPixel) {
   const result = [];
+  let last = null;
   for (const event of events) {
     if (event.end < from || event.begin > to || event.end === event.begin) continue;
-    const last = result[result.length - 1];
-    if (last && last.kind === event.kind && last.critical === event.critical && event.end - last.begin < 2 * perPixel &&
-        event.begin - last.end < perPixel) {
-      last.end = event.end;
-      last.events.push(event);
-    } else {
-      result.push({...event, events: [event]});
+    const key = event.kind + (event.bucket ?? ""), time = event.end - event.begin, isNarrow = time < perPixel;
+    if (!last?.isNarrow || !isNarrow || event.end - last.begin > 1.5 * perPixel) {
+      last = {...event, isNarrow, events: [], times: {}};
+      result.push(last);
     }
+    last.end = event.end;
+    last.events.push(event);
+    last.critical ||= event.critical;
+    last.times[key] = (last.times[key] ?? 0) + time;
+    if (last.times[key] >= Math.max(...Object.values(last.times))) Object.assign(last, {kind: event.kind, bucket: event.bucket});
   }
   return result;
 }
@@ -88,7 +92,7 @@ function describeEvents(model, box) {
   const time = `${moment(box.begin, model.total)} to ${moment(box.end, model.total)}, ${seconds(box.end - box.begin)}`;
   const commands = model.program.commands;
   if (box.events.length > 1)
-    return `${plural(box.events.length, box.kind)}, ${time}\n` + [...new Set(box.events.map(e => commands[e.pc].line))].slice(0, 8).join("\n");
+    return `${[...new Set(box.events.map(e => e.kind))].map(kind => plural(box.events.filter(e => e.kind === kind).length, kind)).join(", ")}, ${time}\n` + [...new Set(box.events.map(e => commands[e.pc].line))].slice(0, 8).join("\n");
   const command = commands[box.pc];
   if (box.kind === "wait") return `the replica waits in ${command.text}, ${time}`;
   return `${command.kernel ?? command.text}   ${command.line}\n${time}` + (command.flops ? `\n${count(command.flops)} flops, ${bytes(command.bytes)}` : "");
@@ -118,7 +122,7 @@ function drawLanes(model, from, to, width, chosen, choose) {
   const times = ticks(from, to, 9);
   for (const time of times) {
     svg.append(shape("line", {x1: x(time), x2: x(time), y1: lanes.axis + 16, y2: lanes.height - 8, stroke: "var(--line)"}));
-    svg.append(label(x(time), lanes.axis + 11, tickText(time, times.length > 1 ? times[1] - times[0] : time, model.total),
+    svg.append(label(x(time), lanes.axis + 11, tickText(time, times.length > 1 ? times[1] - times[0] : time, to),
                      x(time) > right - 24 ? "end" : "middle"));
   }
   svg.append(label(8, lanes.kernels + 20, "each replica"), label(8, lanes.ready + 14, "operands ready"), label(8, lanes.link + 20, "link"));
@@ -149,17 +153,16 @@ function drawLanes(model, from, to, width, chosen, choose) {
                        (bucket.needed > bucket.end ? `: ${seconds(bucket.needed - bucket.end)} after it has ended` : `: ${seconds(bucket.end - bucket.needed)} before it has ended`), pick));
   }
 
-  for (const event of model.link) {
-    if (event.end < from || event.begin > to) continue;
-    const bucket = model.buckets.find(b => b.index === event.bucket);
-    const width = box(event.begin, event.end, lanes.link, laneHeight,
-      {fill: bucket ? bucketColor(bucket.index) : "var(--control)", class: "transfer", rx: 2, ...(bucket && bucket === chosen ? {stroke: "var(--ink)", "stroke-width": 2} : {})},
-      bucket ? describeBucket(model, bucket) : model.program.commands[event.pc].text, bucket ? () => choose(bucket) : undefined);
+  for (const each of merged(model.link, from, to, perPixel)) {
+    const bucket = model.buckets.find(b => b.index === each.bucket), isChosen = bucket && bucket === chosen && !each.isNarrow;
+    const width = box(each.begin, each.end, lanes.link, laneHeight,
+      {fill: bucket ? bucketColor(bucket.index) : "var(--control)", class: "transfer", rx: each.isNarrow ? 0 : 2, ...(isChosen ? {stroke: "var(--ink)", "stroke-width": 2} : {})},
+      bucket && each.events.length === 1 ? describeBucket(model, bucket) : describeEvents(model, each), bucket ? () => choose(bucket) : undefined);
     if (bucket && width > 20) {
       const texts = [`channel ${bucket.channel}: ${nameOf(bucket)}, ${bytes(bucket.bytes)}`, `channel ${bucket.channel}: ${bytes(bucket.bytes)}`, `channel ${bucket.channel}`, `${bucket.channel}`];
-      svg.append(caption((clipped(event.begin) + clipped(event.end)) / 2, lanes.link + 20, texts.find(t => t.length * 6.2 < width - 6) ?? ""));
+      svg.append(caption((clipped(each.begin) + clipped(each.end)) / 2, lanes.link + 20, texts.find(t => t.length * 6.2 < width - 6) ?? ""));
     }
-    if (event.critical) box(event.begin, event.end, lanes.link + laneHeight + 2, 4, {fill: "var(--critical)", class: "critical"});
+    if (each.critical) box(each.begin, each.end, lanes.link + laneHeight + 2, 4, {fill: "var(--critical)", class: "critical"});
   }
   return {svg, timeAt: pixel => from + (to - from) * (Math.max(left, Math.min(right, pixel)) - left) / (right - left)};
 }
