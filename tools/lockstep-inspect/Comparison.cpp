@@ -17,38 +17,7 @@ using runtime::SimulatedEvent;
 namespace {
 
 using Kind = TraceEvent::Kind;
-
-/// What is compared: a kind, and a command or, of waits, a channel.
-using Key = std::pair<Kind, uint32_t>;
-
-/// Whether a track that executes `next` behind `last` has begun a new step. A
-/// jump back in a loop is none.
-bool beginsStep(const ProgramInfo &program, uint32_t last, uint32_t next) {
-  return next <= last &&
-         std::none_of(program.loops.begin(), program.loops.end(),
-                      [&](const LoopInfo &loop) {
-                        return next >= loop.commands.first &&
-                               last <= loop.commands.last;
-                      });
-}
-
-/// The events of one track by steps. A wait names the command that started what
-/// it waits for, so that it begins no step.
-std::vector<TraceTrack> divideSteps(const ProgramInfo &program,
-                                    const TraceTrack &track) {
-  std::vector<TraceTrack> steps;
-  std::optional<uint32_t> last;
-  for (const TraceEvent &event : track) {
-    bool isWait = event.kind == Kind::wait;
-    if (steps.empty() ||
-        (!isWait && last && beginsStep(program, *last, event.command)))
-      steps.emplace_back();
-    if (!isWait)
-      last = event.command;
-    steps.back().push_back(event);
-  }
-  return steps;
-}
+using Key = StepTimes::Key;
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -60,154 +29,6 @@ double median(std::vector<double> values) {
 std::optional<double> medianOf(const std::vector<double> &values) {
   return values.empty() ? std::nullopt : std::optional(median(values));
 }
-
-/// The times of one step.
-struct StepTimes {
-  std::map<Key, CommandTimes> commands;
-  double seconds = 0, compute = 0, waits = 0;
-  /// Absent if that of a collective is.
-  std::optional<double> transfers;
-};
-
-/// Adds up the events of all replicas in one step.
-class StepCollector {
-public:
-  StepCollector(const ProgramInfo &program, std::vector<TraceTrack> tracks,
-                const TraceTrack &link)
-      : program(program), tracks(std::move(tracks)), link(link) {}
-
-  StepTimes run() {
-    addTotals();
-    addKernelsAndWaits();
-    if (link.empty())
-      addTransfersByWaits();
-    else
-      addTransfersOfLink();
-    result.transfers = 0;
-    for (const auto &[key, times] : result.commands)
-      if (key.first == Kind::collective) {
-        if (times.step && result.transfers)
-          *result.transfers += *times.step;
-        else
-          result.transfers.reset();
-      }
-    return std::move(result);
-  }
-
-private:
-  bool isStart(uint32_t command) const {
-    return program.commands[command].op == "start";
-  }
-
-  void addTotals() {
-    double begin = INFINITY, end = -INFINITY;
-    for (const TraceTrack &track : tracks) {
-      double compute = 0, waits = 0;
-      for (const TraceEvent &event : track) {
-        begin = std::min(begin, event.begin);
-        end = std::max(end, event.end);
-        if (event.kind == Kind::kernel)
-          compute += event.end - event.begin;
-        if (event.kind == Kind::wait)
-          waits += event.end - event.begin;
-      }
-      result.compute = std::max(result.compute, compute);
-      result.waits = std::max(result.waits, waits);
-    }
-    result.seconds = std::max(0.0, end - begin);
-  }
-
-  void addKernelsAndWaits() {
-    struct Sum {
-      double seconds = 0;
-      size_t count = 0, tracks = 0;
-    };
-    std::map<Key, Sum> sums;
-    for (const TraceTrack &track : tracks) {
-      std::map<Key, Sum> own;
-      for (const TraceEvent &event : track) {
-        if (event.kind == Kind::collective)
-          continue;
-        uint32_t of = event.kind == Kind::wait
-                          ? *program.commands[event.command].channel
-                          : event.command;
-        Sum &sum = own[{event.kind, of}];
-        sum.seconds += event.end - event.begin;
-        ++sum.count;
-      }
-      for (const auto &[key, sum] : own) {
-        sums[key].seconds += sum.seconds;
-        sums[key].count += sum.count;
-        ++sums[key].tracks;
-      }
-    }
-    for (const auto &[key, sum] : sums) {
-      // What replicas of one process execute once is the work of one of them.
-      size_t replicas = key.first == Kind::wait ? tracks.size() : sum.tracks;
-      result.commands[key] = {sum.seconds / double(sum.count),
-                              sum.seconds / double(replicas),
-                              double(sum.count) / double(replicas)};
-    }
-  }
-
-  void addTransfersOfLink() {
-    for (const TraceEvent &event : link) {
-      if (!isStart(event.command))
-        continue;
-      result.commands[{Kind::collective, event.command}].add(event.end -
-                                                             event.begin);
-    }
-  }
-
-  /// A collective proceeds from its last start to the end of the last wait for
-  /// it. If no replica has to wait, its end is not known.
-  void addTransfersByWaits() {
-    struct Execution {
-      double lastStart = -INFINITY, lastWait = -INFINITY;
-    };
-    std::map<uint32_t, std::vector<Execution>> executions;
-    auto executionOf = [&](uint32_t command, size_t number) -> Execution & {
-      auto &all = executions[command];
-      all.resize(std::max(all.size(), number + 1));
-      return all[number];
-    };
-    for (const TraceTrack &track : tracks) {
-      // Of each channel, the command that has started it last, and how often.
-      std::map<uint32_t, uint32_t> starts;
-      std::map<uint32_t, size_t> counts;
-      for (const TraceEvent &event : track) {
-        if (event.kind == Kind::kernel)
-          continue;
-        uint32_t channel = *program.commands[event.command].channel;
-        if (event.kind == Kind::collective) {
-          starts[channel] = event.command;
-          Execution &execution =
-              executionOf(event.command, counts[event.command]++);
-          execution.lastStart = std::max(execution.lastStart, event.begin);
-        } else if (auto start = starts.find(channel); start != starts.end()) {
-          Execution &execution =
-              executionOf(start->second, counts[start->second] - 1);
-          execution.lastWait = std::max(execution.lastWait, event.end);
-        }
-      }
-    }
-    for (const auto &[command, all] : executions) {
-      CommandTimes times;
-      for (const Execution &execution : all)
-        if (execution.lastWait > execution.lastStart)
-          times.add(execution.lastWait - execution.lastStart);
-      if (times.count < double(all.size()))
-        times.step.reset();
-      times.count = double(all.size());
-      result.commands[{Kind::collective, command}] = times;
-    }
-  }
-
-  const ProgramInfo &program;
-  const std::vector<TraceTrack> tracks;
-  const TraceTrack &link;
-  StepTimes result;
-};
 
 class ProgramComparer {
 public:
@@ -225,7 +46,7 @@ public:
       std::vector<TraceTrack> of;
       for (const std::vector<TraceTrack> &track : tracks)
         of.push_back(track[step]);
-      steps.push_back(StepCollector(program, of, trace.link).run());
+      steps.push_back(collectStep(program, of, trace.link));
     }
     result.program = program.name;
     result.topology = schedule.topology;

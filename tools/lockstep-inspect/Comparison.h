@@ -3,24 +3,9 @@
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_COMPARISON_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_COMPARISON_H
 
-#include "tools/lockstep-inspect/TraceReader.h"
+#include "tools/lockstep-inspect/StepTimes.h"
 
 namespace lockstep::inspect {
-
-/// Times of one command of a replica.
-struct CommandTimes {
-  /// Of one execution, and of all of a step. Absent if the trace does not show
-  /// them.
-  std::optional<double> seconds, step;
-  /// Executions in a step. Waits of some of the replicas count in part.
-  double count = 0;
-
-  void add(double duration) {
-    step = step.value_or(0) + duration;
-    count += 1;
-    seconds = *step / count;
-  }
-};
 
 struct ComparedCommand {
   /// "kernel", "copy", "transfer" or "wait".
