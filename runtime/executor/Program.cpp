@@ -3,6 +3,7 @@
 #include "runtime/executor/Program.h"
 
 #include "runtime/executor/Faults.h"
+#include "runtime/schema/KernelTiles.h"
 #include "runtime/schema/Tables.h"
 #include "runtime/schema/Types.h"
 
@@ -50,19 +51,6 @@ std::vector<int64_t> currentShape(const artifact::Buffer &buffer,
                         ? registers[uint32_t(buffer.size_registers()->Get(i))]
                         : dimensions->Get(i));
   return shape;
-}
-
-/// A launch that takes at least this long is worth a wake-up of another worker.
-static bool worthSharing(const artifact::Kernel *kernel) {
-  constexpr double worthwhileNanoseconds = 10'000;
-  constexpr double flopsPerNanosecond = 16, bytesPerNanosecond = 8;
-  if (kernel->grid() < 2)
-    return false;
-  if (kernel->flops() == 0 && kernel->bytes() == 0)
-    return true;
-  return std::max(double(kernel->flops()) / flopsPerNanosecond,
-                  double(kernel->bytes()) / bytesPerNanosecond) >=
-         worthwhileNanoseconds;
 }
 
 class ProgramDecoder {
@@ -240,7 +228,7 @@ private:
     instruction.opcode = Opcode::launch;
     instruction.kernel = handle;
     instruction.a = kernel->grid();
-    if (worthSharing(kernel))
+    if (sharesTiles(*kernel))
       instruction.flags |= Instruction::parallel;
     uint32_t count = launch.buffers() ? launch.buffers()->size() : 0;
     for (uint32_t i = 0; i < count; ++i)

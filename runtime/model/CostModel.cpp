@@ -47,8 +47,6 @@ static double levelSeconds(ExchangeAlgorithm algorithm, CollectiveKind kind,
 /// once, and what all replicas get is written once.
 static double memorySeconds(const CollectiveProperties &kind, uint64_t members,
                             uint64_t bytes, const Link &memory) {
-  if (members < 2)
-    return 0;
   uint64_t read = kind.gives == Holders::all ? members * bytes : bytes,
            written = kind.concatenates() ? members * bytes : bytes;
   return memory.latency + memory.secondsPerByte * double(read + written);
@@ -58,8 +56,10 @@ double collectiveSeconds(const Topology &topology, CollectiveKind kind,
                          uint64_t members, uint64_t bytes) {
   const CollectiveProperties &properties = CollectiveProperties::of(kind);
   if (topology.reducesOnCompute)
-    return memorySeconds(properties, members, bytes,
-                         topology.levels.front().link);
+    return members < 2 ? 0
+                       : memorySeconds(properties, members, bytes,
+                                       topology.levels.front().link) +
+                             double(members) * topology.rendezvousSeconds;
   double seconds = 0;
   uint64_t remaining = members;
   for (const TopologyLevel &level : topology.levels) {

@@ -53,6 +53,12 @@ public:
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
   }
 
+  /// As `readPositive`, if the key exists.
+  Status readOptional(const char *key, double &value) {
+    return object.contains(key) ? readPositive(key, value)
+                                : (find(key), Status::success());
+  }
+
   Status readPositive(const char *key, double &value) {
     const json *found = find(key);
     if (!found || !found->is_number() || !(found->get<double>() > 0) ||
@@ -132,7 +138,8 @@ static Status readCompute(ObjectReader &parent, ComputeRates &rates) {
        reader.checkKeys()});
 }
 
-/// `cores` and `cache_bytes` exist only where replicas share them.
+/// These keys exist only where replicas share the cores; the last three have
+/// defaults.
 static Status readCores(ObjectReader &parent, Topology &topology) {
   Status status =
       parent.readBoolean("reduces_on_compute", topology.reducesOnCompute);
@@ -145,7 +152,11 @@ static Status readCores(ObjectReader &parent, Topology &topology) {
     if (Status read = parent.readSize(key, *value); !read.ok())
       return read;
   }
-  return Status::success();
+  return firstError(
+      {parent.readOptional("memory_bytes_per_second",
+                           topology.memoryBytesPerSecond),
+       parent.readOptional("rendezvous_seconds", topology.rendezvousSeconds),
+       parent.readOptional("step_seconds", topology.stepSeconds)});
 }
 
 static Status readLevels(ObjectReader &parent,
@@ -233,6 +244,12 @@ std::string Topology::toJson() const {
   if (reducesOnCompute) {
     object["cores"] = cores;
     object["cache_bytes"] = cacheBytes;
+    if (std::isfinite(memoryBytesPerSecond))
+      object["memory_bytes_per_second"] = memoryBytesPerSecond;
+    if (rendezvousSeconds > 0)
+      object["rendezvous_seconds"] = rendezvousSeconds;
+    if (stepSeconds > 0)
+      object["step_seconds"] = stepSeconds;
   }
   return object.dump();
 }

@@ -6,6 +6,7 @@
 #include "runtime/collectives/CollectiveCost.h"
 #include "runtime/support/Status.h"
 
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,13 @@ struct Topology {
   /// The cache of one core: what has just been reduced is read from it if the
   /// bucket fits.
   uint64_t cacheBytes = 0;
+  /// To and from memory, by all cores together.
+  double memoryBytesPerSecond = std::numeric_limits<double>::infinity();
+  /// What each replica adds to the time of a collective, a barrier or a `once`
+  /// section, in which it arrives and is resumed.
+  double rendezvousSeconds = 0;
+  /// The time of a step without commands: the cores are woken up.
+  double stepSeconds = 0;
   ExchangeAlgorithm algorithm = ExchangeAlgorithm::direct;
   /// From the nearest replicas to the farthest; not empty.
   std::vector<TopologyLevel> levels;

@@ -11,6 +11,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/model/Topology.h"
+#include "runtime/simulator/KernelProfile.h"
 
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct SimulationOptions {
   double delay = 0;
   /// How many times as long the kernels of one replica take.
   double slowdown = 1;
+  /// Measured times of kernels, instead of those of the cost model; not owned.
+  const KernelProfile *profile = nullptr;
   /// One replica stops before it starts this channel.
   std::optional<uint32_t> failingChannel;
   /// A program that executes more commands, or more kernels and collectives, is
@@ -96,7 +99,7 @@ struct SimulationResult {
 
 /// Simulates one execution of a program. Errors: a program or a failing channel
 /// that does not exist, several roles, collectives of some replicas only,
-/// options that are not finite, an endless loop.
+/// options that are not finite, a profile of another artifact, an endless loop.
 Expected<SimulationResult> simulate(const Artifact &artifact,
                                     const Topology &topology,
                                     const SimulationOptions &options = {});

@@ -10,9 +10,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 
 using namespace lockstep::tools;
 using lockstep::runtime::Artifact;
+using lockstep::runtime::KernelProfile;
 using lockstep::runtime::SimulationOptions;
 using lockstep::runtime::Status;
 using lockstep::runtime::Topology;
@@ -39,7 +41,7 @@ chooseTopology(const Artifact &artifact, const std::string &option) {
 
 int main(int argc, char **argv) {
   endWhenOutOfMemory("lockstep-simulate");
-  std::string file, topologyName, trace, format = "text";
+  std::string file, topologyName, profileFile, trace, format = "text";
   SimulationOptions options;
   uint32_t failing = 0;
 
@@ -51,6 +53,9 @@ int main(int argc, char **argv) {
                  "preset or JSON file (default: what the artifact's schedule "
                  "was made for)")
       ->type_name("PRESET|FILE");
+  app.add_option("--profile", profileFile,
+                 "take the times of kernels from a trace of lockstep-run")
+      ->type_name("TRACE");
   app.add_option("--replicas", options.replicas,
                  "number of replicas (default: the artifact's)")
       ->type_name("N")
@@ -90,6 +95,14 @@ int main(int argc, char **argv) {
   auto topology = chooseTopology(**artifact, topologyName);
   if (!topology)
     return fail(topology.status().message());
+  std::optional<KernelProfile> profile;
+  if (!profileFile.empty()) {
+    auto read = KernelProfile::read(profileFile, **artifact);
+    if (!read)
+      return fail(read.status().message());
+    profile = std::move(*read);
+    options.profile = &*profile;
+  }
   auto result = simulate(**artifact, *topology, options);
   if (!result)
     return fail(result.status().message());
