@@ -23,8 +23,11 @@ double SharedCores::share(const KernelShape &kernel) const {
 ComputeRates SharedCores::rates(const KernelShape &kernel,
                                 uint64_t bytes) const {
   ComputeRates rates = topology.compute;
-  if (bytes <= topology.cacheBytes)
+  if (bytes <= topology.cacheBytes) {
+    if (topology.cacheBytesPerSecond > 0)
+      rates.bytesPerSecond = topology.cacheBytesPerSecond;
     return rates;
+  }
   double active =
       std::min(double(topology.cores), busy(kernel) * ofOneKernel(kernel));
   rates.bytesPerSecond =

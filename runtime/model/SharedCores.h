@@ -36,8 +36,9 @@ public:
   /// `seconds`, divided by `seconds`.
   double share(const KernelShape &kernel) const;
 
-  /// The rates of one core while all replicas execute such a kernel: what does
-  /// not fit into its cache shares the memory with the other cores.
+  /// The rates of one core while all replicas execute such a kernel, whose
+  /// tensors have so many bytes: if they do not fit into its cache, it shares
+  /// the memory with the other cores.
   ComputeRates rates(const KernelShape &kernel, uint64_t bytes) const;
 
 private:

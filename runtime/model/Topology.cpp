@@ -95,7 +95,8 @@ public:
   }
 
   const json *find(const char *key) {
-    known.push_back(key);
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      known.push_back(key);
     auto found = object.find(key);
     return found == object.end() ? nullptr : &*found;
   }
@@ -138,7 +139,7 @@ static Status readCompute(ObjectReader &parent, ComputeRates &rates) {
        reader.checkKeys()});
 }
 
-/// These keys exist only where replicas share the cores; the last three have
+/// These keys exist only where replicas share the cores; the last four have
 /// defaults.
 static Status readCores(ObjectReader &parent, Topology &topology) {
   Status status =
@@ -153,7 +154,9 @@ static Status readCores(ObjectReader &parent, Topology &topology) {
       return read;
   }
   return firstError(
-      {parent.readOptional("memory_bytes_per_second",
+      {parent.readOptional("cache_bytes_per_second",
+                           topology.cacheBytesPerSecond),
+       parent.readOptional("memory_bytes_per_second",
                            topology.memoryBytesPerSecond),
        parent.readOptional("rendezvous_seconds", topology.rendezvousSeconds),
        parent.readOptional("step_seconds", topology.stepSeconds)});
@@ -244,6 +247,8 @@ std::string Topology::toJson() const {
   if (reducesOnCompute) {
     object["cores"] = cores;
     object["cache_bytes"] = cacheBytes;
+    if (cacheBytesPerSecond > 0)
+      object["cache_bytes_per_second"] = cacheBytesPerSecond;
     if (std::isfinite(memoryBytesPerSecond))
       object["memory_bytes_per_second"] = memoryBytesPerSecond;
     if (rendezvousSeconds > 0)

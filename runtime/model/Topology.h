@@ -53,6 +53,9 @@ struct Topology {
   /// The cache of one core: what has just been reduced is read from it if the
   /// bucket fits.
   uint64_t cacheBytes = 0;
+  /// To and from the cache of one core, by kernels whose tensors fit into it;
+  /// 0: as to memory.
+  double cacheBytesPerSecond = 0;
   /// To and from memory, by all cores together.
   double memoryBytesPerSecond = std::numeric_limits<double>::infinity();
   /// What each replica adds to the time of a collective, a barrier or a `once`

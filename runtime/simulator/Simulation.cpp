@@ -247,7 +247,8 @@ void Simulation::record(size_t classIndex, SimulatedEvent::Kind kind,
   self.last = result.events.size() - 1;
 }
 
-Simulation::Instance &Simulation::instanceOf(uint32_t channel, uint64_t number) {
+Simulation::Instance &Simulation::instanceOf(uint32_t channel,
+                                             uint64_t number) {
   std::vector<Instance> &all = instances[channel];
   if (all.size() <= number)
     all.resize(number + 1);

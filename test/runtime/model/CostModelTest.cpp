@@ -52,6 +52,19 @@ TEST(CostModel, InOneProcessIsMemoryTraffic) {
       kLatency + 2000 * kPerByte);
 }
 
+TEST(CostModel, InOneProcessIsARendezvousOfAllMembers) {
+  Topology topology = oneLevel(ExchangeAlgorithm::direct);
+  topology.reducesOnCompute = true;
+  double before =
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 4, 1000);
+  topology.rendezvousSeconds = 1e-6;
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 4, 1000),
+      before + 4e-6);
+  EXPECT_EQ(collectiveSeconds(topology, CollectiveKind::all_reduce, 1, 1000),
+            0);
+}
+
 TEST(CostModel, OfOneMemberIsNothing) {
   for (ExchangeAlgorithm algorithm :
        {ExchangeAlgorithm::direct, ExchangeAlgorithm::ringOrTree})

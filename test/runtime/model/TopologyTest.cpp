@@ -48,6 +48,35 @@ TEST(Topology, IsWrittenAsItIsRead) {
   }
 }
 
+TEST(Topology, KnowsWhatReplicasOfOneProcessShare) {
+  json object = valid();
+  object["reduces_on_compute"] = true;
+  object["cores"] = 4;
+  object["cache_bytes"] = 1024;
+  // Without the others, cores do not disturb each other.
+  Expected<Topology> topology = Topology::parse(object.dump());
+  ASSERT_TRUE(topology) << topology.status().message();
+  EXPECT_EQ(topology->memoryBytesPerSecond,
+            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(topology->cacheBytesPerSecond, 0);
+  EXPECT_EQ(topology->rendezvousSeconds, 0);
+  EXPECT_EQ(topology->stepSeconds, 0);
+  EXPECT_EQ(topology->toJson().find("step_seconds"), std::string::npos);
+  object["cache_bytes_per_second"] = 8e10;
+  object["memory_bytes_per_second"] = 4e10;
+  object["rendezvous_seconds"] = 2e-8;
+  object["step_seconds"] = 3e-6;
+  topology = Topology::parse(object.dump());
+  ASSERT_TRUE(topology) << topology.status().message();
+  EXPECT_EQ(topology->memoryBytesPerSecond, 4e10);
+  Expected<Topology> again = Topology::parse(topology->toJson());
+  ASSERT_TRUE(again) << again.status().message();
+  EXPECT_EQ(again->cacheBytesPerSecond, 8e10);
+  EXPECT_EQ(again->memoryBytesPerSecond, 4e10);
+  EXPECT_EQ(again->rendezvousSeconds, 2e-8);
+  EXPECT_EQ(again->stepSeconds, 3e-6);
+}
+
 /// A change of the valid JSON, and the error that it causes.
 struct Mistake {
   const char *name;
@@ -97,6 +126,17 @@ INSTANTIATE_TEST_SUITE_P(
                   o["cores"] = 2;
                 },
                 "'cache_bytes': expected a positive integer, found nothing"},
+        Mistake{"stepOfNothing",
+                [](json &o) {
+                  o["reduces_on_compute"] = true;
+                  o["cores"] = o["cache_bytes"] = 2;
+                  o["step_seconds"] = 0;
+                },
+                "'step_seconds': expected a positive number, found 0"},
+        Mistake{"sharedMemoryOfItsOwn",
+                [](json &o) { o["memory_bytes_per_second"] = 1e9; },
+                "'memory_bytes_per_second': expected one of the keys sources, "
+                "name, compute, reduces_on_compute, algorithm, levels"},
         Mistake{"coresOfItsOwn", [](json &o) { o["cores"] = 2; },
                 "'cores': expected one of the keys sources, name, compute, "
                 "reduces_on_compute, algorithm, levels"},

@@ -260,6 +260,34 @@ TEST(Simulator, OfOneProcessSharesTheCores) {
   EXPECT_DOUBLE_EQ(result.seconds, 20 + 1 + 20);
 }
 
+TEST(Simulator, OfOneProcessAddsWhatAStepAndARendezvousTake) {
+  Topology topology = countingTopology();
+  topology.reducesOnCompute = true;
+  topology.cores = 2;
+  topology.stepSeconds = 100;
+  topology.rendezvousSeconds = 1000;
+  Step step(2);
+  step.kernel(10);
+  step.program.wait(step.start());
+  SimulationResult result = simulateStep(step, {}, topology);
+  EXPECT_DOUBLE_EQ(result.seconds, 100 + 10 + (1 + 12 + 2 * 1000));
+}
+
+// On a device of its own, copies are not launched by the host.
+TEST(Simulator, CountsCopiesOfOneProcessAsCommands) {
+  for (bool isOneProcess : {false, true}) {
+    Topology topology = countingTopology();
+    topology.reducesOnCompute = isOneProcess;
+    topology.cores = 2;
+    topology.compute.bytesPerSecond = 4;
+    topology.compute.launchSeconds = 1;
+    Step step(4);
+    step.program.copy(step.operand, step.result);
+    EXPECT_DOUBLE_EQ(simulateStep(step, {}, topology).seconds,
+                     isOneProcess ? 2 * (2 + 1) : 2);
+  }
+}
+
 TEST(Simulator, WritesATraceWithTheLanesOfARealOne) {
   Step step(2);
   step.kernel(1);

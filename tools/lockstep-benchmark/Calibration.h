@@ -1,0 +1,46 @@
+//===- Calibration.h - a topology of this machine ---------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_BENCHMARK_CALIBRATION_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_BENCHMARK_CALIBRATION_H
+
+#include "runtime/model/Topology.h"
+#include "tools/lockstep-benchmark/ArtifactTimes.h"
+#include "tools/lockstep-benchmark/CollectiveTimes.h"
+#include "tools/lockstep-benchmark/MachineTimes.h"
+
+#include <string>
+#include <vector>
+
+namespace lockstep::tools {
+
+struct CalibrationOptions {
+  /// The name of the topology.
+  std::string name = "calibrated";
+  /// Artifacts whose kernels are measured; at least one.
+  std::vector<std::string> artifacts;
+  /// The numbers of replicas whose collectives are measured.
+  std::vector<uint32_t> replicas = {2, 4, 8};
+};
+
+/// What has been measured, and the topology that explains it.
+struct Calibration {
+  Machine machine;
+  double stepSeconds = 0, oneCoreMemory = 0, allCoresMemory = 0;
+  std::vector<ArtifactTimes> artifacts;
+  std::vector<CollectiveTime> collectives;
+  runtime::Topology topology;
+
+  /// Takes some seconds, in which the machine should have nothing else to do.
+  /// Errors: those of `measureArtifact`, an artifact without kernels of known
+  /// cost, out of memory.
+  static runtime::Expected<Calibration> measure(CalibrationOptions options);
+
+  /// Tables of what has been measured, beside what the topology says.
+  std::string toText() const;
+  /// The topology as a file, with its sources.
+  std::string toJson() const;
+};
+
+} // namespace lockstep::tools
+
+#endif // LOCKSTEP_TOOLS_LOCKSTEP_BENCHMARK_CALIBRATION_H

@@ -1,0 +1,32 @@
+//===- CollectiveTimes.h - collectives of one process -----------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_BENCHMARK_COLLECTIVETIMES_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_BENCHMARK_COLLECTIVETIMES_H
+
+#include "runtime/support/Status.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lockstep::tools {
+
+struct CollectiveTime {
+  uint32_t replicas = 0;
+  /// Of the operand of each replica.
+  uint64_t bytes = 0;
+  /// Of one all_reduce, from its start until all replicas have its result.
+  double seconds = 0;
+};
+
+/// Executes all_reduces of several sizes with the executor, as compiled
+/// programs do: operands of each replica, and one result for all.
+runtime::Expected<std::vector<CollectiveTime>>
+measureCollectives(std::span<const uint32_t> replicas, double stepSeconds);
+
+/// Seconds of a step without commands of this many replicas.
+runtime::Expected<double> measureStep(uint32_t replicas);
+
+} // namespace lockstep::tools
+
+#endif // LOCKSTEP_TOOLS_LOCKSTEP_BENCHMARK_COLLECTIVETIMES_H

@@ -1,0 +1,136 @@
+//===- RateFit.cpp --------------------------------------------------------===//
+
+#include "tools/lockstep-benchmark/RateFit.h"
+
+#include "runtime/model/CostModel.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace lockstep::tools {
+
+using runtime::ComputeRates;
+using runtime::SharedCores;
+using runtime::Topology;
+
+/// The mean square of logarithms of ratios; see `fitRates`.
+static double distance(std::span<const StepSample> steps,
+                       const Topology &machine) {
+  constexpr double ofSingleKernels = 0.1;
+  double sum = 0;
+  for (const StepSample &step : steps) {
+    SharedCores cores(machine, step.replicas);
+    double expected = 0, measured = 0, single = 0;
+    for (const KernelSample &kernel : step.kernels) {
+      double seconds = runtime::kernelSeconds(
+          cores.rates(kernel.shape, kernel.bytes), kernel.flops, kernel.bytes);
+      double ratio = std::log(seconds / kernel.seconds);
+      expected += kernel.launches * seconds;
+      measured += kernel.launches * kernel.seconds;
+      single += kernel.launches * kernel.seconds * ratio * ratio;
+    }
+    double ratio = std::log(expected / measured);
+    sum += ratio * ratio + ofSingleKernels * single / measured;
+  }
+  return sum;
+}
+
+/// Changes one rate after the other by a factor, as long as that helps, and
+/// then by smaller ones.
+void fitRates(std::span<const StepSample> steps, Topology &machine) {
+  constexpr double firstFactor = 4, lastFactor = 1.001, leastLaunch = 1e-9;
+  ComputeRates &rates = machine.compute;
+  rates = {
+      .flopsPerSecond = 5e10, .bytesPerSecond = 1e10, .launchSeconds = 1e-8};
+  machine.cacheBytesPerSecond = 5e10;
+  double least = distance(steps, machine);
+  for (double factor = firstFactor; factor > lastFactor;) {
+    bool isBetter = false;
+    for (double *rate : {&rates.flopsPerSecond, &rates.bytesPerSecond,
+                         &rates.launchSeconds, &machine.cacheBytesPerSecond})
+      for (double change : {factor, 1 / factor}) {
+        double before = *rate;
+        *rate *= change;
+        double found = distance(steps, machine);
+        if (found < least && rates.launchSeconds >= leastLaunch) {
+          least = found;
+          isBetter = true;
+        } else {
+          *rate = before;
+        }
+      }
+    if (!isBetter)
+      factor = std::sqrt(factor);
+  }
+}
+
+namespace {
+
+using Row = std::array<double, 3>;
+
+/// The solution of a symmetric system, by elimination; infinite values if it
+/// has none.
+Row solve(std::array<Row, 3> matrix, Row right) {
+  for (size_t pivot = 0; pivot < 3; ++pivot)
+    for (size_t row = pivot + 1; row < 3; ++row) {
+      double factor = matrix[row][pivot] / matrix[pivot][pivot];
+      for (size_t column = pivot; column < 3; ++column)
+        matrix[row][column] -= factor * matrix[pivot][column];
+      right[row] -= factor * right[pivot];
+    }
+  Row result = {};
+  for (size_t row = 3; row-- > 0;) {
+    double rest = right[row];
+    for (size_t column = row + 1; column < 3; ++column)
+      rest -= matrix[row][column] * result[column];
+    result[row] = rest / matrix[row][row];
+  }
+  return result;
+}
+
+} // namespace
+
+CollectiveRates fitCollectives(std::span<const CollectiveTime> times) {
+  // Each subset of the three rates may be 0; the best one whose others are
+  // positive is the solution.
+  CollectiveRates best;
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned used = 1; used < 8; ++used) {
+    std::array<Row, 3> matrix = {};
+    Row right = {};
+    for (size_t i = 0; i < 3; ++i)
+      matrix[i][i] = used >> i & 1 ? 0 : 1;
+    for (const CollectiveTime &time : times) {
+      if (time.seconds <= 0)
+        continue;
+      Row terms = {1, double(time.replicas),
+                   double(time.replicas + 1) * double(time.bytes)};
+      for (size_t i = 0; i < 3; ++i)
+        terms[i] *= used >> i & 1 ? 1 / time.seconds : 0;
+      for (size_t i = 0; i < 3; ++i) {
+        for (size_t j = 0; j < 3; ++j)
+          matrix[i][j] += terms[i] * terms[j];
+        right[i] += terms[i];
+      }
+    }
+    Row found = solve(matrix, right);
+    CollectiveRates rates = {found[0], found[1], found[2]};
+    double error = 0;
+    for (const CollectiveTime &time : times)
+      if (time.seconds > 0) {
+        double part = rates.seconds(time.replicas, time.bytes) / time.seconds;
+        error += (part - 1) * (part - 1);
+      }
+    bool isValid = std::isfinite(error);
+    for (double rate : found)
+      isValid &= rate >= 0;
+    if (isValid && error < least) {
+      least = error;
+      best = rates;
+    }
+  }
+  return best;
+}
+
+} // namespace lockstep::tools
