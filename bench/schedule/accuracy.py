@@ -12,8 +12,13 @@ All replicas are in one process. Each step is simulated by
 
 The replica counts of a model alternate. A round is some time of single steps of
 one of them; those in which other processes have taken more than a part of the
-CPUs (`--others`) are repeated. The measured time is the median of the medians
-of all rounds; a ratio is the measured time divided by the simulated one.
+CPUs (`--others`) are repeated for some time (`--patience`). The measured time
+is the median of all rounds; a ratio is the measured time divided by the
+simulated one.
+
+Where other processes never leave the CPUs alone, `--clock=cpu` measures a step
+by the time that this process has the CPUs, divided by their number: with as
+many replicas as CPUs, or more, all of them are busy until the end of a step.
 """
 
 import argparse
@@ -41,20 +46,26 @@ def cpu_seconds():
     return busy / os.sysconf("SC_CLK_TCK"), own.user + own.system
 
 
-def measure_round(runner, seconds):
-    """Returns the median of single steps, and the part of the CPUs that other
-    processes have taken meanwhile.
+def measure_round(runner, options):
+    """Returns the time of a step, and the part of the CPUs that other processes
+    have taken meanwhile.
     """
+    cpus = len(os.sched_getaffinity(0))
     all_before, own_before = cpu_seconds()
     begin = time.perf_counter()
     steps = []
-    while len(steps) < 3 or time.perf_counter() - begin < seconds:
+    while len(steps) < 3 or time.perf_counter() - begin < options.seconds:
         steps.append(runner.run(1))
     elapsed = time.perf_counter() - begin
     all_after, own_after = cpu_seconds()
-    others = (all_after - all_before) - (own_after - own_before)
-    share = others / (elapsed * len(os.sched_getaffinity(0)))
-    return statistics.median(steps), share
+    own = own_after - own_before
+    others = (all_after - all_before - own) / (elapsed * cpus)
+    step = (
+        own / cpus / len(steps)
+        if options.clock == "cpu"
+        else statistics.median(steps)
+    )
+    return step, others
 
 
 def measure(runners, options):
@@ -71,7 +82,7 @@ def measure(runners, options):
             if len(kept) == options.rounds and kept[-1][1] <= options.others:
                 continue
             waiting = True
-            rounds[count].append(measure_round(runner, options.seconds))
+            rounds[count].append(measure_round(runner, options))
         enough = all(
             len(found) >= options.rounds for found in rounds.values()
         )
@@ -220,6 +231,7 @@ def main():
         default=60,
         help="seconds to wait for such rounds; then the quietest count",
     )
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
     options = parser.parse_args()
     options.binaries = options.binaries.resolve()
     names = options.models or ["mlp", "tiny", "cnn", "transformer"]

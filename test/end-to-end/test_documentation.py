@@ -36,6 +36,7 @@ OTHERS = {
 #: Tools whose options are in the text of pages, and options of other programs
 #: there.
 TOOLS = [
+    "benchmark",
     "compile",
     "conformance",
     "inspect",

@@ -148,6 +148,13 @@ static Expected<ArtifactTimes> measure(const std::string &path) {
   if (const auto *roles = times.artifact->tables().roles();
       roles && roles->size() > 1)
     return runtime::unsupported("expected an artifact of one role");
+  const auto *kernels = times.artifact->tables().kernels();
+  bool isCostKnown = false;
+  for (uint32_t i = 0; kernels && i < kernels->size(); ++i)
+    isCostKnown |= kernels->Get(i)->flops() > 0 || kernels->Get(i)->bytes() > 0;
+  if (!isCostKnown)
+    return runtime::invalidArgument("expected kernels with numbers of "
+                                    "operations and bytes, found none");
   constexpr double budget = 1;
   Step step;
   LOCKSTEP_RETURN_IF_ERROR(step.open(times.artifact, {}));

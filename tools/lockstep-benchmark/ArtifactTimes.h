@@ -22,7 +22,8 @@ struct ArtifactTimes {
 
 /// Executes the program "step", or the only one, on small random numbers;
 /// integers are 0. Errors: no artifact, no such program, one that loads its
-/// batches, several roles, an error of the run.
+/// batches, several roles, no kernel that says what it costs, an error of the
+/// run.
 runtime::Expected<ArtifactTimes> measureArtifact(const std::string &path);
 
 } // namespace lockstep::tools

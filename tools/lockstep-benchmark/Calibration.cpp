@@ -13,15 +13,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace lockstep::tools {
 
-using runtime::Artifact;
 using runtime::Expected;
 using runtime::SharedCores;
 using runtime::sharesTiles;
 using runtime::SimulationResult;
-using runtime::Status;
 using runtime::Topology;
 
 /// More digits say nothing about the next measurement.
@@ -64,19 +63,6 @@ static StepSample sampleOf(const ArtifactTimes &times,
   return sample;
 }
 
-/// Error: no kernel says what it costs.
-static Status checkCosts(const ArtifactTimes &times, const StepSample &sample) {
-  bool isKnown =
-      std::ranges::any_of(sample.kernels, [](const KernelSample &kernel) {
-        return kernel.flops > 0 || kernel.bytes > 0;
-      });
-  return isKnown ? Status::success()
-                 : runtime::invalidArgument(fmt::format(
-                       "{}: expected kernels with numbers of operations and "
-                       "bytes, found none",
-                       times.path));
-}
-
 Expected<Calibration> Calibration::measure(CalibrationOptions options) {
   Calibration result;
   result.machine = Machine::here();
@@ -103,10 +89,8 @@ Expected<Calibration> Calibration::measure(CalibrationOptions options) {
   topology.memoryBytesPerSecond = rounded(result.allCoresMemory);
 
   std::vector<StepSample> samples;
-  for (const ArtifactTimes &times : result.artifacts) {
+  for (const ArtifactTimes &times : result.artifacts)
     samples.push_back(sampleOf(times, topology));
-    LOCKSTEP_RETURN_IF_ERROR(checkCosts(times, samples.back()));
-  }
   fitRates(samples, topology);
   for (double *rate :
        {&topology.compute.flopsPerSecond, &topology.compute.bytesPerSecond,

@@ -31,8 +31,7 @@ struct Calibration {
   runtime::Topology topology;
 
   /// Takes some seconds, in which the machine should have nothing else to do.
-  /// Errors: those of `measureArtifact`, an artifact without kernels of known
-  /// cost, out of memory.
+  /// Errors: those of `measureArtifact`, out of memory.
   static runtime::Expected<Calibration> measure(CalibrationOptions options);
 
   /// Tables of what has been measured, beside what the topology says.

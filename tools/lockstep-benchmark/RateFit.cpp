@@ -14,45 +14,52 @@ using runtime::ComputeRates;
 using runtime::SharedCores;
 using runtime::Topology;
 
-/// The mean square of logarithms of ratios; see `fitRates`.
-static double distance(std::span<const StepSample> steps,
-                       const Topology &machine) {
-  constexpr double ofSingleKernels = 0.1;
-  double sum = 0;
+/// How far the model is from the measured times: of each step as a whole, and
+/// of its kernels by themselves, weighted by their part of the step.
+struct Distance {
+  double ofSteps = 0, ofKernels = 0;
+};
+
+/// Means of squares of logarithms of ratios.
+static Distance distance(std::span<const StepSample> steps,
+                         const Topology &machine) {
+  Distance result;
   for (const StepSample &step : steps) {
     SharedCores cores(machine, step.replicas);
-    double expected = 0, measured = 0, single = 0;
+    double expected = 0, measured = 0, ofKernels = 0, weights = 0;
     for (const KernelSample &kernel : step.kernels) {
       double seconds = runtime::kernelSeconds(
           cores.rates(kernel.shape, kernel.bytes), kernel.flops, kernel.bytes);
       double ratio = std::log(seconds / kernel.seconds);
       expected += kernel.launches * seconds;
       measured += kernel.launches * kernel.seconds;
-      single += kernel.launches * kernel.seconds * ratio * ratio;
+      // Short kernels count, too: else nothing tells what a launch takes.
+      double weight = std::sqrt(kernel.launches * kernel.seconds);
+      ofKernels += weight * ratio * ratio;
+      weights += weight;
     }
     double ratio = std::log(expected / measured);
-    sum += ratio * ratio + ofSingleKernels * single / measured;
+    result.ofSteps += ratio * ratio;
+    result.ofKernels += ofKernels / weights;
   }
-  return sum;
+  return result;
 }
 
-/// Changes one rate after the other by a factor, as long as that helps, and
-/// then by smaller ones.
-void fitRates(std::span<const StepSample> steps, Topology &machine) {
-  constexpr double firstFactor = 4, lastFactor = 1.001, leastLaunch = 1e-9;
+/// Changes one rate after the other by a factor, as long as that makes
+/// `distanceOf` smaller, and then by smaller factors.
+template <typename DistanceOf>
+static void descend(Topology &machine, double factor, DistanceOf distanceOf) {
+  constexpr double lastFactor = 1.001, leastLaunch = 1e-9;
   ComputeRates &rates = machine.compute;
-  rates = {
-      .flopsPerSecond = 5e10, .bytesPerSecond = 1e10, .launchSeconds = 1e-8};
-  machine.cacheBytesPerSecond = 5e10;
-  double least = distance(steps, machine);
-  for (double factor = firstFactor; factor > lastFactor;) {
+  double least = distanceOf();
+  while (factor > lastFactor) {
     bool isBetter = false;
     for (double *rate : {&rates.flopsPerSecond, &rates.bytesPerSecond,
                          &rates.launchSeconds, &machine.cacheBytesPerSecond})
       for (double change : {factor, 1 / factor}) {
         double before = *rate;
         *rate *= change;
-        double found = distance(steps, machine);
+        double found = distanceOf();
         if (found < least && rates.launchSeconds >= leastLaunch) {
           least = found;
           isBetter = true;
@@ -63,6 +70,20 @@ void fitRates(std::span<const StepSample> steps, Topology &machine) {
     if (!isBetter)
       factor = std::sqrt(factor);
   }
+}
+
+void fitRates(std::span<const StepSample> steps, Topology &machine) {
+  // Of the many rates that are right for whole steps, those near to the ones
+  // that are right for kernels.
+  constexpr double ofKernels = 0.1;
+  machine.compute = {
+      .flopsPerSecond = 5e10, .bytesPerSecond = 1e10, .launchSeconds = 1e-8};
+  machine.cacheBytesPerSecond = 5e10;
+  descend(machine, 4, [&] { return distance(steps, machine).ofKernels; });
+  descend(machine, 1.5, [&] {
+    Distance found = distance(steps, machine);
+    return found.ofSteps + ofKernels * found.ofKernels;
+  });
 }
 
 namespace {

@@ -1,0 +1,135 @@
+//===- CalibrationTest.cpp ------------------------------------------------===//
+
+#include "tools/lockstep-benchmark/Calibration.h"
+
+#include "TestProgram.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+using namespace lockstep::tools;
+
+namespace {
+
+/// The path of an artifact, until it goes out of scope.
+TemporaryFile save(TestProgram &program) {
+  TemporaryFile file("step.lockstep");
+  EXPECT_TRUE(program.writer.writeFile(file.path).ok());
+  return file;
+}
+
+/// A step of two replicas with a kernel, an input, a variable, a scalar and an
+/// all_reduce. Kernels say what they cost.
+TestProgram makeStep(bool hasCosts = true) {
+  // 64 tiles of 256.
+  constexpr int64_t elements = 16384;
+  TestProgram program(2);
+  program.program->name = "step";
+  if (hasCosts)
+    for (auto &kernel : program.writer.tables.kernels)
+      kernel->flops = kernel->bytes = 256;
+  uint32_t input = program.input("x", ElementType::f32, {elements}),
+           variable = program.variable("w", ElementType::f32, {64}),
+           rate = program.scalar("lr", ElementType::f32),
+           operand =
+               program.buffer(Space::replica, ElementType::f32, {elements}),
+           result = program.buffer(Space::shared, ElementType::f32, {elements});
+  program.launch("nothing", {input, variable, rate}, {operand});
+  program.launch("twice_tiles", {input}, {operand});
+  uint32_t channel = program.channel();
+  program.start(CollectiveKind::all_reduce, Reduction::sum, channel, {operand},
+                {result});
+  program.wait(channel);
+  program.ret();
+  return program;
+}
+
+std::string errorOf(const std::string &path) {
+  Expected<Calibration> found =
+      Calibration::measure({.artifacts = {path}, .replicas = {2}});
+  std::string message = found.status().message();
+  size_t at = message.find(path);
+  return at == std::string::npos ? message
+                                 : message.replace(at, path.size(), "FILE");
+}
+
+TEST(Calibration, IsATopology) {
+  TestProgram program = makeStep();
+  TemporaryFile file = save(program);
+  Expected<Calibration> found = Calibration::measure(
+      {.name = "mine", .artifacts = {file.path}, .replicas = {2, 3}});
+  ASSERT_TRUE(found) << found.status().message();
+  Expected<Topology> topology = Topology::parse(found->toJson());
+  ASSERT_TRUE(topology) << topology.status().message();
+  EXPECT_EQ(topology->name, "mine");
+  EXPECT_EQ(topology->toJson(), found->topology.toJson());
+  EXPECT_TRUE(topology->reducesOnCompute);
+  EXPECT_EQ(topology->cores, found->machine.cores);
+  EXPECT_GT(topology->cacheBytes, 1024U);
+  EXPECT_GT(topology->memoryBytesPerSecond, 1e8);
+  EXPECT_EQ(found->collectives.size() % 2, 0U);
+  for (const CollectiveTime &time : found->collectives)
+    EXPECT_GE(time.seconds, 0);
+  ASSERT_EQ(found->artifacts.size(), 1U);
+  EXPECT_GT(found->artifacts[0].stepSeconds, 0);
+  EXPECT_EQ(found->artifacts[0].kernels.replicas, 2U);
+}
+
+// The file differs between two measurements in nothing but numbers, and has no
+// date.
+TEST(Calibration, SaysWhereItComesFrom) {
+  TestProgram program = makeStep();
+  TemporaryFile file = save(program);
+  Expected<Calibration> found =
+      Calibration::measure({.artifacts = {file.path}, .replicas = {2}});
+  ASSERT_TRUE(found) << found.status().message();
+  auto json = nlohmann::ordered_json::parse(found->toJson());
+  EXPECT_EQ(
+      json["sources"],
+      nlohmann::ordered_json({"measured by lockstep-benchmark --calibrate on " +
+                              Machine::here().cpu}));
+  std::vector<std::string> keys;
+  for (const auto &[key, value] : json.items())
+    if (key != "rendezvous_seconds")
+      keys.push_back(key);
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{
+                "name", "compute", "reduces_on_compute", "cores", "cache_bytes",
+                "cache_bytes_per_second", "memory_bytes_per_second",
+                "step_seconds", "algorithm", "levels", "sources"}));
+  std::string text = found->toText();
+  for (const char *title : {"\nsteps\n", "\ncollectives\n", "launch"})
+    EXPECT_NE(text.find(title), std::string::npos) << title;
+  EXPECT_NE(text.find(file.path), std::string::npos);
+}
+
+TEST(Calibration, Errors) {
+  EXPECT_EQ(errorOf("no/such/file"),
+            "cannot open artifact 'FILE': No such file or directory");
+  TestProgram unknown = makeStep(/*hasCosts=*/false);
+  EXPECT_EQ(errorOf(save(unknown).path),
+            "FILE: expected kernels with numbers of operations and bytes, "
+            "found none");
+  TestProgram loads = makeStep();
+  loads.program->commands.pop_back();
+  loads.next();
+  loads.ret();
+  EXPECT_EQ(errorOf(save(loads).path),
+            "FILE: program 'step': expected a step of one batch, found one "
+            "that loads its batches");
+  TestProgram withServer = makeStep();
+  withServer.role("server");
+  withServer.ret();
+  withServer.in("worker");
+  EXPECT_EQ(errorOf(save(withServer).path),
+            "FILE: expected an artifact of one role");
+  TestProgram none(1);
+  none.writer.tables.kernels.clear();
+  none.ret();
+  EXPECT_EQ(errorOf(save(none).path),
+            "FILE: expected kernels with numbers of operations and bytes, "
+            "found none");
+}
+
+} // namespace
