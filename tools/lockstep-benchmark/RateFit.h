@@ -26,10 +26,10 @@ struct StepSample {
 };
 
 /// The rates of one core with which the cost model is nearest to the measured
-/// times: of all kernels of each step together first, since these are what a
-/// simulation adds up, and then of each kernel. Distances are logarithms of
-/// ratios. Sets them, and the bandwidth of the cache, in `machine`, which has
-/// everything else. There is a kernel.
+/// times of kernels. The distance of a kernel is the logarithm of a ratio, so
+/// that a few that are far from all others, such as a reduction that is not
+/// vectorized, do not matter. Sets the rates, and the bandwidth of the cache,
+/// in `machine`, which has everything else. There is a kernel.
 void fitRates(std::span<const StepSample> steps, runtime::Topology &machine);
 
 /// What a collective of p replicas with operands of n bytes takes: `latency` +

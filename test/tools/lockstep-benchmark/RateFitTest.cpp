@@ -52,16 +52,20 @@ TEST(RateFit, FindsTheRatesOfTheModel) {
   EXPECT_NEAR(found.compute.launchSeconds / 3e-8, 1, 0.05);
 }
 
-// What a simulation adds up has no error, even if no kernel fits.
-TEST(RateFit, FitsWholeSteps) {
-  KernelSample fast, slow;
-  fast.flops = slow.flops = 1'000'000;
-  fast.seconds = 1e-5;
-  slow.seconds = 4e-5;
-  std::vector<StepSample> steps = {{.replicas = 1, .kernels = {fast, slow}}};
+// One kernel that is twenty times as slow as its operations.
+TEST(RateFit, IsNotMisledByOneKernel) {
+  Topology machine = fourCores();
+  machine.compute = {
+      .flopsPerSecond = 7e10, .bytesPerSecond = 2e10, .launchSeconds = 3e-8};
+  machine.cacheBytesPerSecond = 9e10;
+  std::vector<StepSample> steps = {stepOn(machine)};
+  steps[0].kernels.push_back(steps[0].kernels[10]);
+  steps[0].kernels.back().seconds *= 20;
   Topology found = fourCores();
   fitRates(steps, found);
-  EXPECT_NEAR(2 * kernelSeconds(found.compute, fast.flops, 0) / 5e-5, 1, 0.1);
+  EXPECT_NEAR(found.compute.flopsPerSecond / 7e10, 1, 0.05);
+  EXPECT_NEAR(found.compute.bytesPerSecond / 2e10, 1, 0.05);
+  EXPECT_NEAR(found.cacheBytesPerSecond / 9e10, 1, 0.05);
 }
 
 std::vector<CollectiveTime> collectives(const CollectiveRates &rates) {
