@@ -75,10 +75,10 @@ private:
 
 } // namespace
 
-double undisturbed(std::vector<double> times) {
-  auto decile = times.begin() + ptrdiff_t(times.size() / 10);
-  std::nth_element(times.begin(), decile, times.end());
-  return *decile;
+double medianOf(std::vector<double> times) {
+  auto middle = times.begin() + ptrdiff_t(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
 Expected<KernelProfile> KernelProfile::read(const std::string &path,
@@ -108,7 +108,7 @@ Expected<KernelProfile> KernelProfile::read(const std::string &path,
     bool isKnown = found != reader.launches.end();
     isEmpty &= !isKnown;
     profile.seconds.push_back(
-        isKnown ? std::optional((undisturbed(found->second) - ofClock) * 1e-6)
+        isKnown ? std::optional((medianOf(found->second) - ofClock) * 1e-6)
                 : std::nullopt);
   }
   if (isEmpty)

@@ -15,8 +15,8 @@ namespace lockstep::runtime {
 /// may be one of another artifact of the same model, for another number of
 /// replicas: kernels are found by their symbols.
 struct KernelProfile {
-  /// For each kernel of the artifact, the seconds of a launch; none if the
-  /// trace has no launch of it.
+  /// For each kernel of the artifact, the median seconds of a launch; none if
+  /// the trace has no launch of it.
   std::vector<std::optional<double>> seconds;
   /// How many replicas the trace has.
   uint64_t replicas = 1;
@@ -27,10 +27,9 @@ struct KernelProfile {
                                       const Artifact &artifact);
 };
 
-/// What a launch or a step takes, from repeated measurements: the value that
-/// nine of ten exceed. Other processes that need the core make one longer,
-/// often by whole time slices, and never shorter. `times` is not empty.
-double undisturbed(std::vector<double> times);
+/// The median, which a few interrupted measurements do not change; the upper of
+/// two middle ones. `times` is not empty.
+double medianOf(std::vector<double> times);
 
 } // namespace lockstep::runtime
 

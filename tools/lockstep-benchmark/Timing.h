@@ -11,8 +11,8 @@
 
 namespace lockstep::tools {
 
-/// Seconds of one call of `work`, which returns a status, if nothing disturbs
-/// it: it is repeated for `budget` seconds, at least `least` times.
+/// The median seconds of one call of `work`, which returns a status: it is
+/// repeated for `budget` seconds, at least `least` times.
 template <typename Work>
 runtime::Expected<double> secondsOf(Work work, double budget,
                                     size_t least = 5) {
@@ -29,7 +29,7 @@ runtime::Expected<double> secondsOf(Work work, double budget,
     LOCKSTEP_RETURN_IF_ERROR(work());
     times.push_back(since(start));
   }
-  return runtime::undisturbed(std::move(times));
+  return runtime::medianOf(std::move(times));
 }
 
 } // namespace lockstep::tools
