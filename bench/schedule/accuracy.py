@@ -11,17 +11,15 @@ All replicas are in one process. Each step is simulated by
 - profile: the same, with the times of kernels in a trace of two replicas.
 
 The replica counts of a model alternate. A round is some time of single steps of
-one of them; those in which other processes have taken more than a part of the
-CPUs (`--others`) are repeated for some time (`--patience`). The measured time
-is the median of all rounds; a ratio is the measured time divided by the
-simulated one.
-
-Where other processes never leave the CPUs alone, `--clock=cpu` measures a step
-by the time that this process has the CPUs, divided by their number: with as
-many replicas as CPUs, or more, all of them are busy until the end of a step.
+one of them. Rounds, traces and calibrations in which other processes take more
+than a part of the CPUs (`--others`) are repeated for some time (`--patience`);
+then the quietest ones count, and the table says how quiet they were. The
+measured time is the median of all rounds; a ratio is the measured time divided
+by the simulated one.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -37,64 +35,74 @@ PROFILED = 2
 
 
 def cpu_seconds():
-    """(of all processes, of this one), on all CPUs."""
+    """(of all processes, of this one and those that it has waited for), on all
+    CPUs.
+    """
     with open("/proc/stat", encoding="ascii") as file:
         fields = [int(text) for text in file.readline().split()[1:9]]
     user, nice, system, _, _, *interrupts = fields
     busy = user + nice + system + sum(interrupts)
-    own = os.times()
-    return busy / os.sysconf("SC_CLK_TCK"), own.user + own.system
+    return busy / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
 
 
-def measure_round(runner, options):
-    """Returns the time of a step, and the part of the CPUs that other processes
+def share_of_others(action):
+    """Returns what `action` does, and the part of the CPUs that other processes
     have taken meanwhile.
     """
-    cpus = len(os.sched_getaffinity(0))
     all_before, own_before = cpu_seconds()
     begin = time.perf_counter()
-    steps = []
-    while len(steps) < 3 or time.perf_counter() - begin < options.seconds:
-        steps.append(runner.run(1))
+    result = action()
     elapsed = time.perf_counter() - begin
     all_after, own_after = cpu_seconds()
-    own = own_after - own_before
-    others = (all_after - all_before - own) / (elapsed * cpus)
-    step = (
-        own / cpus / len(steps)
-        if options.clock == "cpu"
-        else statistics.median(steps)
-    )
-    return step, others
+    others = (all_after - all_before) - (own_after - own_before)
+    return result, others / (elapsed * len(os.sched_getaffinity(0)))
+
+
+def wait_until_quiet(options, end):
+    while time.monotonic() < end:
+        _, share = share_of_others(lambda: time.sleep(0.2))
+        if share <= options.others:
+            return
+
+
+def quietest(action, count, options):
+    """Returns the `count` quietest results of `action`, and the share of others
+    in the last of them.
+    """
+    found = []
+    end = time.monotonic() + options.patience
+    while True:
+        wait_until_quiet(options, end)
+        found.append(share_of_others(action))
+        found.sort(key=lambda each: each[1])
+        if len(found) >= count and (
+            found[count - 1][1] <= options.others or time.monotonic() > end
+        ):
+            results = [result for result, _ in found[:count]]
+            return results, found[count - 1][1]
 
 
 def measure(runners, options):
     """Returns, for each replica count, the times of all rounds, and the largest
-    part of the CPUs that others have taken in one of them.
+    share of others.
     """
-    rounds = {count: [] for count in runners}
-    end = time.monotonic() + options.patience
-    while True:
-        waiting = False
+
+    def one_round():
+        times = {}
         for count, runner in runners.items():
-            kept = sorted(rounds[count], key=lambda found: found[1])
-            kept = kept[: options.rounds]
-            if len(kept) == options.rounds and kept[-1][1] <= options.others:
-                continue
-            waiting = True
-            rounds[count].append(measure_round(runner, options))
-        enough = all(
-            len(found) >= options.rounds for found in rounds.values()
-        )
-        if not waiting or (enough and time.monotonic() > end):
-            break
-    best = {
-        count: sorted(found, key=lambda each: each[1])[: options.rounds]
-        for count, found in rounds.items()
-    }
-    return {count: [each for each, _ in found] for count, found in best.items()}, max(
-        share for found in best.values() for _, share in found
-    )
+            steps = []
+            begin = time.perf_counter()
+            while (
+                len(steps) < 3 or time.perf_counter() - begin < options.seconds
+            ):
+                steps.append(runner.run(1))
+            times[count] = statistics.median(steps)
+        return times
+
+    rounds, share = quietest(one_round, options.rounds, options)
+    return {
+        count: [times[count] for times in rounds] for count in runners
+    }, share
 
 
 def simulate(binaries, artifact, *arguments):
@@ -131,13 +139,16 @@ class Model:
         self.folders, self.artifacts = {}, {}
         for count in sorted({PROFILED, *options.replicas}):
             place = folder / f"{name}-{count}"
-            place.mkdir()
-            capture(name, place, count)
             self.folders[count] = place
-            self.artifacts[count] = compile_step(
+            self.artifacts[count] = place / "step.lockstep"
+            if self.artifacts[count].exists():
+                continue
+            place.mkdir(parents=True)
+            capture(name, place, count)
+            compile_step(
                 options.compiler or options.binaries,
                 place,
-                place / "step.lockstep",
+                self.artifacts[count],
                 f"--replicas={count}",
             )
 
@@ -150,12 +161,11 @@ class Model:
             **settings,
         )
 
-    def trace(self, seconds):
+    def trace(self, path, options):
         """Writes a trace of some seconds; returns its path."""
-        path = self.folders[PROFILED] / "trace.json"
         runner = self.runner(PROFILED, trace_file=str(path).encode())
-        runner.run(3)
-        runner.run(max(5, min(200, int(seconds / runner.run(3)))))
+        seconds = runner.run(3)
+        runner.run(max(5, min(200, int(options.trace_seconds / seconds))))
         runner.close()
         return path
 
@@ -165,16 +175,25 @@ def compare(model, others, options):
     the kind of simulation.
     """
     binaries = options.binaries
-    topology = calibrate(
-        binaries,
-        [other.artifacts[PROFILED] for other in others],
-        model.folders[PROFILED] / "topology.json",
+    place, numbers = model.folders[PROFILED], itertools.count()
+    artifacts = [other.artifacts[PROFILED] for other in others]
+    (topology,), quiet = quietest(
+        lambda: calibrate(
+            binaries, artifacts, place / f"topology-{next(numbers)}.json"
+        ),
+        1,
+        options,
     )
-    trace = model.trace(options.trace_seconds)
+    (trace,), traced = quietest(
+        lambda: model.trace(place / f"trace-{next(numbers)}.json", options),
+        1,
+        options,
+    )
     runners = {count: model.runner(count) for count in options.replicas}
     for runner in runners.values():
         runner.run(3)
     measured, share = measure(runners, options)
+    share = max(share, quiet, traced)
     for runner in runners.values():
         runner.close()
     errors = {}
@@ -223,22 +242,26 @@ def main():
         "--others",
         type=float,
         default=0.05,
-        help="part of the CPUs that others may take in a round",
+        help="part of the CPUs that other processes may take",
     )
     parser.add_argument(
         "--patience",
         type=float,
         default=60,
-        help="seconds to wait for such rounds; then the quietest count",
+        help="seconds for which each measurement is repeated",
     )
-    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
+    parser.add_argument(
+        "--folder",
+        type=pathlib.Path,
+        help="where compiled models are kept between runs",
+    )
     options = parser.parse_args()
     options.binaries = options.binaries.resolve()
     names = options.models or ["mlp", "tiny", "cnn", "transformer"]
     with tempfile.TemporaryDirectory() as temporary:
         # The one model of a run is calibrated with the others, too.
         models = [
-            Model(name, pathlib.Path(temporary), options)
+            Model(name, options.folder or pathlib.Path(temporary), options)
             for name in dict.fromkeys([*names, "mlp", "cnn"])
         ]
         print(

@@ -29,6 +29,17 @@
 // RUN: lockstep-simulate %t.lockstep --format=json --trace=%t.json > %t.result
 // RUN: %python -c "import json, sys; r = json.load(open(sys.argv[1])); assert r['seconds'] >= r['least_seconds'] > 0; assert r['exchanged_bytes'] == 38444; t = json.load(open(sys.argv[2]))['traceEvents']; assert {e['cat'] for e in t if e['ph'] == 'X'} >= {'kernel', 'collective'}" %t.result %t.json
 
+// The times of kernels come from a trace, here a simulated one of slow kernels, also for another number of replicas.
+// RUN: echo '{"name": "slow", "compute": {"flops_per_second": 1e6, "bytes_per_second": 1e6, "launch_seconds": 1}, "reduces_on_compute": false, "algorithm": "direct", "levels": [{"name": "wire", "latency_seconds": 1e-6, "bytes_per_second": 1e9}]}' > %t.slow.json
+// RUN: lockstep-simulate %t.lockstep --topology=%t.slow.json --trace=%t.slow.trace > %t.slow
+// RUN: lockstep-simulate %t.lockstep --profile=%t.slow.trace --replicas=8 | FileCheck %s --check-prefix=PROFILE
+// PROFILE: program 'step' of 8 replicas on 'ethernet-25g'
+// PROFILE:   kernels {{ *}}{{[0-9.]+}} s,
+// RUN: not lockstep-simulate %t.lockstep --profile=%t.none 2>&1 | FileCheck %s --check-prefix=NO-TRACE
+// NO-TRACE: lockstep-simulate: error: cannot read trace '{{.*}}.none': No such file or directory
+// RUN: not lockstep-simulate %t.lockstep --profile=%t.result 2>&1 | FileCheck %s --check-prefix=RESULT
+// RESULT: lockstep-simulate: error: '{{.*}}.result': expected a trace of lockstep-run --trace
+
 // RUN: not lockstep-simulate %t.none 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: lockstep-simulate: error: cannot open artifact '{{.*}}.none': No such file or directory
 // RUN: not lockstep-simulate %t.lockstep --topology=mesh 2>&1 | FileCheck %s --check-prefix=MESH
