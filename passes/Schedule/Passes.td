@@ -8,8 +8,13 @@ def ScheduleCollectivesPass : Pass<"schedule-collectives", "::mlir::func::FuncOp
   let description = [{
     A list scheduler for each block. Among the operations whose operands are available, it prefers the start of a collective, then
     computations of one replica, then a wait, and last computations that are executed once for all replicas, which have to synchronize for
-    them. On a topology where each replica is a process of its own, all computations come before a wait. Starts come first, so that collectives start in the order in which their operands are ready. All replicas execute the same function, which makes the order
-    the same on all of them; collectives stay behind or before a barrier. In a program of several roles the order does not change.
+    them. Starts come first, so that collectives start in the order in which their operands are ready. All replicas execute the same
+    function, which makes the order the same on all of them; collectives stay behind or before a barrier. In a program of several roles the
+    order does not change.
+
+    On a topology where each replica is a process of its own, all computations come before a wait, those from which a collective follows
+    before those that only hide one; but a wait or a barrier from which a collective follows comes when the cost model says that the
+    collective has arrived.
 
     ```mlir
     // before

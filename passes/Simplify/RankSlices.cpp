@@ -78,8 +78,8 @@ static void eraseWithWait(StartOp start) {
   start.erase();
 }
 
-void lockstep::scatterReduction(StartOp start,
-                                ArrayRef<tensor::ExtractSliceOp> slices) {
+Value lockstep::scatterReduction(StartOp start,
+                                 ArrayRef<tensor::ExtractSliceOp> slices) {
   tensor::ExtractSliceOp first = slices.front();
   Value part = replaceKind(start, Kind::ReduceScatter, start.getInputs()[0],
                            first.getType(), start.getLoc());
@@ -88,6 +88,7 @@ void lockstep::scatterReduction(StartOp start,
     slice.erase();
   }
   eraseWithWait(start);
+  return part;
 }
 
 StartOp lockstep::findGatheredScatter(StartOp gather) {
@@ -114,7 +115,7 @@ StartOp lockstep::findGatheredScatter(StartOp gather) {
              : nullptr;
 }
 
-void lockstep::reduceForAll(StartOp scatter, StartOp gather) {
+Value lockstep::reduceForAll(StartOp scatter, StartOp gather) {
   WaitOp wait = getWait(gather);
   Value sum = replaceKind(scatter, Kind::AllReduce, scatter.getInputs()[0],
                           cast<RankedTensorType>(wait.getResult(0).getType()),
@@ -122,4 +123,5 @@ void lockstep::reduceForAll(StartOp scatter, StartOp gather) {
   wait.getResult(0).replaceAllUsesWith(sum);
   eraseWithWait(gather);
   eraseWithWait(scatter);
+  return sum;
 }

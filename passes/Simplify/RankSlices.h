@@ -22,16 +22,19 @@ findSlicesOfRank(collective::StartOp start, const RankConstants &constants,
                  int64_t ranks);
 
 /// Replaces an all_reduce, and the slices that `findSlicesOfRank` has found, by
-/// a reduce_scatter.
-void scatterReduction(collective::StartOp start,
-                      llvm::ArrayRef<mlir::tensor::ExtractSliceOp> slices);
+/// a reduce_scatter. Returns its result, which differs between ranks.
+mlir::Value
+scatterReduction(collective::StartOp start,
+                 llvm::ArrayRef<mlir::tensor::ExtractSliceOp> slices);
 
 /// The reduce_scatter of which `gather` collects all parts in their order, if
 /// nothing else uses them; else null.
 collective::StartOp findGatheredScatter(collective::StartOp gather);
 
 /// Replaces a reduce_scatter and the gather of its result by an all_reduce.
-void reduceForAll(collective::StartOp scatter, collective::StartOp gather);
+/// Returns its result.
+mlir::Value reduceForAll(collective::StartOp scatter,
+                         collective::StartOp gather);
 
 } // namespace lockstep
 

@@ -170,7 +170,15 @@ class Simplifier {
 public:
   Simplifier(func::FuncOp step, bool reassociate)
       : step(step), builder(step.getContext()), reassociate(reassociate),
-        uniformity(step) {}
+        uniformity(step) {
+    auto insert = [&](ValueRange values) {
+      for (Value value : values)
+        if (uniformity.isUniform(value))
+          uniform.insert(value);
+    };
+    step.walk([&](Operation *op) { insert(op->getResults()); });
+    step.walk([&](Block *block) { insert(block->getArguments()); });
+  }
 
   /// Returns the number of removed exchanges.
   unsigned run() {
@@ -188,9 +196,7 @@ public:
   }
 
 private:
-  bool isUniform(Value value) const {
-    return made.contains(value) || uniformity.isUniform(value);
-  }
+  bool isUniform(Value value) const { return uniform.contains(value); }
 
   void reduceUniform(Block &block) {
     for (StartOp start : llvm::make_early_inc_range(block.getOps<StartOp>())) {
@@ -213,7 +219,7 @@ private:
           local = reduceLocally(
               builder, start.getLoc(), start.getReduction(), operand,
               cast<RankedTensorType>(result.getType()), ranks);
-        made.insert(local);
+        uniform.insert(local);
         result.replaceAllUsesWith(local);
       }
       remove(start,
@@ -265,12 +271,12 @@ private:
         removed(start.getLoc(), collectiveText(start) +
                                     " becomes a reduce_scatter: each rank "
                                     "uses its own rows only");
-        scatterReduction(start, slices);
+        uniform.erase(scatterReduction(start, slices));
       } else if (StartOp scatter = findGatheredScatter(start)) {
         removed(start.getLoc(),
                 collectiveText(start) + " and the reduce_scatter before it" +
                     atLine(scatter.getLoc()) + " become an all_reduce");
-        reduceForAll(scatter, start);
+        uniform.insert(reduceForAll(scatter, start));
       } else if (Value source = findGatheredValue(start, ranks)) {
         getWait(start).getResult(0).replaceAllUsesWith(source);
         remove(start, "collects the parts of a value that all ranks have");
@@ -318,11 +324,13 @@ private:
           [&](OpBuilder &b, ValueRange in) {
             return combine(b, loc, Reduction::Sum, in[0], in[1]);
           });
+      uniform.erase(sum);
       auto start = cast<StartOp>(builder.clone(*left));
       start->setLoc(loc);
       start.getInputsMutable().assign(sum);
       auto wait =
           WaitOp::create(builder, loc, TypeRange(type), start, ValueRange(sum));
+      uniform.insert(wait.getResult(0));
       op.getResult(0).replaceAllUsesWith(wait.getResult(0));
       op.erase();
       remove(left,
@@ -395,8 +403,10 @@ private:
   OpBuilder builder;
   bool reassociate;
   UniformityAnalysis uniformity;
-  /// Uniform values that were created after the analysis.
-  llvm::DenseSet<Value> made;
+  /// Values that are equal on all ranks. The analysis knows nothing of values
+  /// that are created after it, which may have the address of one that was
+  /// erased: each new value that a collective may read is added or removed.
+  llvm::DenseSet<Value> uniform;
   /// Starts whose results have no uses.
   SmallVector<StartOp> unused;
   unsigned count = 0;

@@ -192,6 +192,28 @@ def test_own_rows_of_a_sum(run, replicas, shifted):
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
+def test_gathered_parts_of_own_rows(run, replicas):
+    """Each replica's own rows of a sum differ, and so does what they are gathered to from parts of them."""
+    rows = replicas * replicas
+    given, own, part = tensor((rows,)), tensor((replicas,)), tensor((1,))
+    body = collective(
+        "s", "all_reduce", [("%x", given)], [given], reduction="sum"
+    )
+    body += "  %id = replica.id : tensor<i32>\n  %number = tensor.extract %id[] : tensor<i32>\n"
+    body += f"  %rank = arith.index_cast %number : i32 to index\n  %count = arith.constant {replicas} : index\n"
+    body += "  %row = arith.muli %rank, %count : index\n"
+    body += f"  %o = tensor.extract_slice %s[%row] [{replicas}] [1] : {given} to {own}\n"
+    body += f"  %p = tensor.extract_slice %o[%rank] [1] [1] : {own} to {part}\n"
+    body += collective(
+        "y", "all_gather", [("%p", part)], [own], attributes="axis 0"
+    )
+    text = step(body, [("x", given, "")], [("y", "y", own)])
+    x = drawn(replicas, (rows,))
+    diagonal = np.add.reduce(x).reshape(replicas, replicas).diagonal()
+    run.check(text, replicas, named(x), {"y": [diagonal] * replicas})
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
 def test_an_exchange_in_a_loop_that_is_always_the_same(run, replicas):
     shape = tensor((3,))
     body = "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %c3 = arith.constant 3 : index\n"

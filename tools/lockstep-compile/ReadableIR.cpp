@@ -110,7 +110,11 @@ private:
       if (Operation *producer = operand.getDefiningOp())
         if (std::string line = userLocation(producer->getLoc()); !line.empty())
           parts.push_back(line);
-      comments.push_back(llvm::join(parts, ", "));
+      // A line break in a name would end the comment.
+      std::string comment = llvm::join(parts, ", ");
+      for (char &c : comment)
+        c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+      comments.push_back(std::move(comment));
     }
     return comments;
   }
@@ -222,7 +226,8 @@ private:
       return false;
     size_t indent = indentOf(text) + kContinuation, widest = 0;
     for (StringRef operand : operands)
-      widest = std::max(widest, operand.size() + 1);
+      if (indent + operand.size() < kColumns / 2)
+        widest = std::max(widest, operand.size() + 1);
     wrap(text.take_front(open + 1), comment, indent);
     for (auto [i, operand] : llvm::enumerate(operands)) {
       std::string member =

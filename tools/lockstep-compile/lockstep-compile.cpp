@@ -149,14 +149,18 @@ struct CommandLine {
                "that match a regular expression"),
       cl::value_desc("stage|regex"), cl::ValueOptional, cl::cat(category)};
   cl::opt<Locations> locations{
-      "locations", cl::desc("source lines in what --stop-after prints:"),
+      "locations",
+      cl::desc("source lines in what --stop-after prints:"),
       cl::values(clEnumValN(Locations::None, "none", "none"),
                  clEnumValN(Locations::Short, "short",
                             "as comments behind operations (default)"),
                  clEnumValN(Locations::Full, "full",
                             "as MLIR's locations, which tools read back; "
-                            "values have numbers instead of names")),
-      cl::init(Locations::Short), cl::cat(category)};
+                            "values have numbers instead of names"),
+                 clEnumValN(Locations::Full, "", "as full")),
+      cl::ValueOptional,
+      cl::init(Locations::Short),
+      cl::cat(category)};
 };
 
 /// Whether the module has a program, at any stage.

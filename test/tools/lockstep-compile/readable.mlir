@@ -19,11 +19,11 @@
 // CHECK:          ) {
 // CHECK:          %grad_w = device.invoke @step_{{[0-9]}}_elementwise(%params_w, %x)
 // CHECK:          %pending = collective.start all_reduce sum @all channel 0(  // model.py:4
-// CHECK-NEXT:         %grad_w,  // w, 160 B, model.py:3
-// CHECK-NEXT:         %grad_m   // m, 160 B, model.py:4
+// CHECK-NEXT:         %grad_w,          // w, 160 B, model.py:3
+// CHECK-NEXT:         %grad_line_break  // line break, 160 B, model.py:4
 // CHECK-NEXT:         : tensor<40xf32>, tensor<40xf32>) -> <tensor<40xf32>, tensor<40xf32>>
-// CHECK:          %all_reduce:2 = collective.wait %pending(%grad_w, %grad_m
-// CHECK:          %new_m = device.invoke
+// CHECK:          %all_reduce:2 = collective.wait %pending(%grad_w, %grad_line_break
+// CHECK:          %new_line_break = device.invoke
 
 // NONE: %pending = collective.start all_reduce sum @all channel 0({{$}}
 // NONE-NEXT: %grad_w,
@@ -33,10 +33,10 @@
 // FULL: = loc("model.py":3:3)
 replica.variable @"params/w" : tensor<40xf32>
 replica.variable @"velocity/w" : tensor<40xf32>
-replica.variable @m : tensor<40xf32>
+replica.variable @"line\0Abreak" : tensor<40xf32>
 replica.step @step(%x: tensor<40xf32> {replica.batch = "x"}) {
   %w = replica.read @"params/w" : tensor<40xf32> loc("model.py":1:3)
-  %m = replica.read @m : tensor<40xf32> loc("model.py":2:3)
+  %m = replica.read @"line\0Abreak" : tensor<40xf32> loc("model.py":2:3)
   %p = arith.mulf %w, %x : tensor<40xf32> loc("model.py":3:3)
   %q = arith.mulf %p, %m : tensor<40xf32> loc("model.py":4:3)
   %g = replica.all_reduce sum %p : tensor<40xf32> loc("model.py":4:3)
@@ -44,6 +44,6 @@ replica.step @step(%x: tensor<40xf32> {replica.batch = "x"}) {
   replica.assign_add @"velocity/w", %g : tensor<40xf32> loc("model.py":5:3)
   %v = replica.read @"velocity/w" : tensor<40xf32> loc("model.py":5:3)
   replica.assign_sub @"params/w", %v : tensor<40xf32> loc("model.py":5:3)
-  replica.assign_sub @m, %h : tensor<40xf32> loc("model.py":6:3)
+  replica.assign_sub @"line\0Abreak", %h : tensor<40xf32> loc("model.py":6:3)
   replica.return
 }
