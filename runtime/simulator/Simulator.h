@@ -22,7 +22,7 @@ namespace lockstep::runtime {
 /// One replica may differ from the others.
 struct SimulationOptions {
   /// Empty: the program "step", or the only one.
-  std::string program;
+  std::string program = {};
   /// 0: as many as the artifact has been compiled for. Kernels are those of the
   /// artifact for any number.
   uint64_t replicas = 0;
@@ -33,7 +33,7 @@ struct SimulationOptions {
   /// Measured times of kernels, instead of those of the cost model; not owned.
   const KernelProfile *profile = nullptr;
   /// One replica stops before it starts this channel.
-  std::optional<uint32_t> failingChannel;
+  std::optional<uint32_t> failingChannel = {};
   /// A program that executes more commands, or more kernels and collectives, is
   /// an error.
   uint64_t mostCommands = 100'000'000, mostEvents = 10'000'000;
