@@ -8,24 +8,17 @@ The bound is the larger of the time of all kernels of a replica and the time
 that the link needs for all bytes: no order is faster.
 """
 
-import argparse
 import pathlib
 import tempfile
 
-from models import MODELS, ROOT, capture, simulate
+from models import MODELS, capture, simulate, simulation_options
 
 TOPOLOGIES = ["ethernet-25g", "ethernet-100g", "dgx-h100", "torus-3d"]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
-    parser.add_argument(
-        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
-    )
-    parser.add_argument("--replicas", type=int, default=8)
-    options = parser.parse_args()
-    binaries = options.binaries.resolve()
+    options = simulation_options(__doc__)
+    binaries = options.binaries
     print("| model | topology | ms a step | kernels | link | exposed | ratio |")
     print("|---" * 7 + "|")
     for name in options.models or MODELS:

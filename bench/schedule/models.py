@@ -1,5 +1,6 @@
 """Captured models and running steps of them, for measurements of schedules."""
 
+import argparse
 import json
 import os
 import pathlib
@@ -22,6 +23,23 @@ MODELS = {
     "resnet": ("bench/schedule/resnet.py", {}),
     "language-model": ("examples/language-model/model.py", {}),
 }
+
+
+def simulation_options(documentation):
+    """Parses the options of a measurement by simulation: models, the folder of
+    the binaries, the number of replicas.
+    """
+    parser = argparse.ArgumentParser(
+        description=documentation.partition("\n")[0]
+    )
+    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
+    parser.add_argument(
+        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
+    )
+    parser.add_argument("--replicas", type=int, default=8)
+    options = parser.parse_args()
+    options.binaries = options.binaries.resolve()
+    return options
 
 
 def capture(name, folder, replicas):

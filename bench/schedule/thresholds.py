@@ -10,11 +10,10 @@ modelled) or of Horovod (128 MiB), with one bucket, and with none. A ratio is
 the simulated step time divided by that with optimal buckets.
 """
 
-import argparse
 import pathlib
 import tempfile
 
-from models import MODELS, ROOT, capture, simulate
+from models import MODELS, capture, simulate, simulation_options
 
 TOPOLOGIES = ["ethernet-25g", "ethernet-100g", "dgx-h100", "torus-3d"]
 MIB = 2**20
@@ -29,14 +28,8 @@ THRESHOLDS = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
-    parser.add_argument(
-        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
-    )
-    parser.add_argument("--replicas", type=int, default=8)
-    options = parser.parse_args()
-    binaries = options.binaries.resolve()
+    options = simulation_options(__doc__)
+    binaries = options.binaries
     print(
         "| model | topology | buckets | ms a step | hidden | "
         + " | ".join(THRESHOLDS)
