@@ -11,7 +11,7 @@ using collective::Kind;
 using collective::StartOp;
 using collective::WaitOp;
 
-static WaitOp getWait(StartOp start) {
+WaitOp lockstep::waitOf(StartOp start) {
   return cast<WaitOp>(*start->user_begin());
 }
 
@@ -45,7 +45,7 @@ lockstep::findSlicesOfRank(StartOp start, const RankConstants &constants,
   if (start.getKind() != Kind::AllReduce || start.getInputs().size() != 1)
     return {};
   SmallVector<tensor::ExtractSliceOp> slices;
-  for (Operation *user : getWait(start)->getUsers()) {
+  for (Operation *user : waitOf(start)->getUsers()) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
     if (!slice || !isSliceOfRank(slice, constants, ranks))
       return {};
@@ -73,8 +73,8 @@ static Value replaceKind(StartOp start, Kind kind, Value operand,
       .getResult(0);
 }
 
-static void eraseWithWait(StartOp start) {
-  getWait(start).erase();
+void lockstep::eraseWithWait(StartOp start) {
+  waitOf(start).erase();
   start.erase();
 }
 
@@ -100,7 +100,7 @@ StartOp lockstep::findGatheredScatter(StartOp gather) {
       wait.getNumResults() != 1 ||
       // By the start of the gather and its wait.
       !llvm::all_of(wait->getUsers(), [&](Operation *user) {
-        return user == gather || user == getWait(gather);
+        return user == gather || user == waitOf(gather);
       }))
     return nullptr;
   StartOp scatter = wait.getStart();
@@ -110,13 +110,13 @@ StartOp lockstep::findGatheredScatter(StartOp gather) {
                  scatter.getGroupAttr() == gather.getGroupAttr() &&
                  collective::isReductionResult(
                      cast<RankedTensorType>(scatter.getInputs()[0].getType()),
-                     getWait(gather).getResult(0).getType())
+                     waitOf(gather).getResult(0).getType())
              ? scatter
              : nullptr;
 }
 
 Value lockstep::reduceForAll(StartOp scatter, StartOp gather) {
-  WaitOp wait = getWait(gather);
+  WaitOp wait = waitOf(gather);
   Value sum = replaceKind(scatter, Kind::AllReduce, scatter.getInputs()[0],
                           cast<RankedTensorType>(wait.getResult(0).getType()),
                           scatter.getLoc());

@@ -10,6 +10,12 @@
 
 namespace lockstep {
 
+/// The wait of a collective.
+collective::WaitOp waitOf(collective::StartOp start);
+
+/// Erases a collective whose results have no uses.
+void eraseWithWait(collective::StartOp start);
+
 /// Whether `slice` takes, on rank r of all `ranks`, the r-th of as many equal
 /// parts of the rows of its source.
 bool isSliceOfRank(mlir::tensor::ExtractSliceOp slice,

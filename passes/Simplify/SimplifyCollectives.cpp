@@ -36,13 +36,6 @@ using collective::Reduction;
 using collective::StartOp;
 using collective::WaitOp;
 
-WaitOp getWait(StartOp start) { return cast<WaitOp>(*start->user_begin()); }
-
-void eraseWithWait(StartOp start) {
-  getWait(start).erase();
-  start.erase();
-}
-
 /// The number of ranks of a group; 0 if it is not known.
 int64_t getGroupSize(StartOp start) {
   auto group = SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(
@@ -205,7 +198,7 @@ private:
       int64_t ranks = getGroupSize(start);
       bool known = (isReduced && ranks > 0) || isBroadcast;
       // If ranks of another role have the operands, they are not known here.
-      known &= start.getInputs().size() == getWait(start).getNumResults();
+      known &= start.getInputs().size() == waitOf(start).getNumResults();
       for (Value operand : start.getInputs())
         known &= isUniform(operand) &&
                  cast<RankedTensorType>(operand.getType()).hasStaticShape();
@@ -213,7 +206,7 @@ private:
         continue;
       builder.setInsertionPoint(start);
       for (auto [operand, result] :
-           llvm::zip_equal(start.getInputs(), getWait(start).getResults())) {
+           llvm::zip_equal(start.getInputs(), waitOf(start).getResults())) {
         Value local = operand;
         if (isReduced)
           local = reduceLocally(
@@ -234,7 +227,7 @@ private:
       StartOp earlier = findEarlier(start);
       if (!earlier)
         continue;
-      WaitOp first = getWait(earlier), second = getWait(start);
+      WaitOp first = waitOf(earlier), second = waitOf(start);
       // The wait of the first may be behind that of the second.
       if (second->isBeforeInBlock(first))
         first->moveBefore(second);
@@ -278,7 +271,7 @@ private:
                     atLine(scatter.getLoc()) + " become an all_reduce");
         uniform.insert(reduceForAll(scatter, start));
       } else if (Value source = findGatheredValue(start, ranks)) {
-        getWait(start).getResult(0).replaceAllUsesWith(source);
+        waitOf(start).getResult(0).replaceAllUsesWith(source);
         remove(start, "collects the parts of a value that all ranks have");
       }
     }

@@ -63,6 +63,19 @@ def tensor(shape, element="f32"):
     return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
+def drawn(replicas, shape, low=-9):
+    """Small whole numbers: sums and products are exact in every order."""
+    random = np.random.default_rng(replicas)
+    return [
+        random.integers(low, 10, shape).astype(np.float32)
+        for _ in range(replicas)
+    ]
+
+
+def named(arrays, name="x"):
+    return {f"{name}@{replica}": array for replica, array in enumerate(arrays)}
+
+
 class CollectiveRunner:
     """Runs a module in the interpreter and compiled: at both levels, on one executor and several, with one thread and two."""
 

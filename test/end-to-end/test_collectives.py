@@ -7,7 +7,9 @@ import pytest
 from collectives_by_hand import (
     CollectiveRunner,
     collective,
+    drawn,
     groups,
+    named,
     step,
     tensor,
 )
@@ -20,19 +22,6 @@ SOME = {2: [1], 3: [0, 2], 4: [0, 1, 3]}
 @pytest.fixture
 def run(tools, tmp_path):
     return CollectiveRunner(tools, tmp_path)
-
-
-def drawn(replicas, shape, low=-9):
-    """Small whole numbers: sums and products are exact in every order."""
-    random = np.random.default_rng(replicas)
-    return [
-        random.integers(low, 10, shape).astype(np.float32)
-        for _ in range(replicas)
-    ]
-
-
-def named(arrays, name="x"):
-    return {f"{name}@{replica}": array for replica, array in enumerate(arrays)}
 
 
 class One:
@@ -130,102 +119,6 @@ def test_all_gather(run, replicas, ranks, axis):
         [np.concatenate(one.members(), axis)] * members,
         attributes=f"axis {axis}",
     )
-
-
-@pytest.mark.parametrize("replicas", REPLICAS)
-@pytest.mark.parametrize(
-    ("kind", "reduction", "attributes", "given", "combine"),
-    [
-        ("all_reduce", "sum", "", ((3,), (2, 2)), None),
-        ("reduce_scatter", "sum", "axis 0", ((2,), (4, 3)), "parts"),
-        ("all_gather", "none", "axis 0", ((3,), (2, 2)), "rows"),
-        ("all_gather", "none", "axis 1", ((3, 1), (2, 2)), "columns"),
-    ],
-)
-def test_several_in_one_bucket(
-    run, replicas, kind, reduction, attributes, given, combine
-):
-    """The compiler merges two collectives of one kind into one with the operands of both."""
-    body, results, expected = "", [], {}
-    inputs, declared = {}, []
-    for name, (rows, *columns) in zip("xy", given, strict=True):
-        operand = (rows * replicas if combine == "parts" else rows, *columns)
-        arrays = drawn(replicas, operand)
-        if combine is None:
-            values = [np.add.reduce(arrays)] * replicas
-        elif combine == "parts":
-            values = np.split(np.add.reduce(arrays), replicas)
-        else:
-            axis = 0 if combine == "rows" else 1
-            values = [np.concatenate(arrays, axis)] * replicas
-        got = tensor(values[0].shape)
-        body += collective(
-            f"r{name}", kind, [(f"%{name}", tensor(operand))], [got],
-            reduction=reduction, attributes=attributes,
-        )  # fmt: skip
-        results.append((name, f"r{name}", got))
-        declared.append((name, tensor(operand), ""))
-        inputs |= named(arrays, name)
-        expected[name] = values
-    run.check(step(body, declared, results), replicas, inputs, expected)
-
-
-@pytest.mark.parametrize("replicas", REPLICAS)
-@pytest.mark.parametrize("shifted", [False, True])
-def test_own_rows_of_a_sum(run, replicas, shifted):
-    """Each replica uses two rows of a sum: its own, or those that begin at its number."""
-    given, got = tensor((2 * replicas, 3)), tensor((2, 3))
-    body = collective(
-        "s", "all_reduce", [("%x", given)], [given], reduction="sum"
-    )
-    body += "  %id = replica.id : tensor<i32>\n  %number = tensor.extract %id[] : tensor<i32>\n"
-    body += "  %rank = arith.index_cast %number : i32 to index\n  %two = arith.constant 2 : index\n"
-    body += "  %row = arith.muli %rank, %two : index\n"
-    body += f"  %y = tensor.extract_slice %s[%{'rank' if shifted else 'row'}, 0] [2, 3] [1, 1] : {given} to {got}\n"
-    text = step(body, [("x", given, "")], [("y", "y", got)])
-    x = drawn(replicas, (2 * replicas, 3))
-    total = np.add.reduce(x)
-    rows = [replica if shifted else 2 * replica for replica in range(replicas)]
-    run.check(
-        text, replicas, named(x), {"y": [total[row : row + 2] for row in rows]}
-    )
-
-
-@pytest.mark.parametrize("replicas", REPLICAS)
-def test_gathered_parts_of_own_rows(run, replicas):
-    """Each replica's own rows of a sum differ, and so does what they are gathered to from parts of them."""
-    rows = replicas * replicas
-    given, own, part = tensor((rows,)), tensor((replicas,)), tensor((1,))
-    body = collective(
-        "s", "all_reduce", [("%x", given)], [given], reduction="sum"
-    )
-    body += "  %id = replica.id : tensor<i32>\n  %number = tensor.extract %id[] : tensor<i32>\n"
-    body += f"  %rank = arith.index_cast %number : i32 to index\n  %count = arith.constant {replicas} : index\n"
-    body += "  %row = arith.muli %rank, %count : index\n"
-    body += f"  %o = tensor.extract_slice %s[%row] [{replicas}] [1] : {given} to {own}\n"
-    body += f"  %p = tensor.extract_slice %o[%rank] [1] [1] : {own} to {part}\n"
-    body += collective(
-        "y", "all_gather", [("%p", part)], [own], attributes="axis 0"
-    )
-    text = step(body, [("x", given, "")], [("y", "y", own)])
-    x = drawn(replicas, (rows,))
-    diagonal = np.add.reduce(x).reshape(replicas, replicas).diagonal()
-    run.check(text, replicas, named(x), {"y": [diagonal] * replicas})
-
-
-@pytest.mark.parametrize("replicas", REPLICAS)
-def test_an_exchange_in_a_loop_that_is_always_the_same(run, replicas):
-    shape = tensor((3,))
-    body = "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %c3 = arith.constant 3 : index\n"
-    body += f"  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> {shape} {{\n"
-    body += collective(
-        "s", "all_reduce", [("%x", shape)], [shape], reduction="sum"
-    )
-    body += f"    %b = arith.addf %a, %s : {shape}\n    scf.yield %b : {shape}\n  }}\n"
-    text = step(body, [("x", shape, "")], [("y", "y", shape)])
-    x = drawn(replicas, (3,))
-    total = np.add.reduce(x)
-    run.check(text, replicas, named(x), {"y": [own + 3 * total for own in x]})
 
 
 @parties
