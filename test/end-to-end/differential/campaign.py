@@ -284,7 +284,8 @@ def _worker(
     found: collections.deque,
 ):
     """Checks programs in a separate process. If JAX crashes it, another one
-    retries that program and continues after it.
+    retries that program and continues after it. What a crashed process leaves
+    in its temporary folder is removed with that folder.
     """
     seeds, tried = list(seeds), set()
     while seeds:
@@ -301,15 +302,19 @@ def _worker(
             *["--thorough"] * settings.thorough,
         ]
         command += ["--no-shrink"] * (not shrinks)
-        environment = dict(os.environ, LOCKSTEP_BIN=str(settings.tools))
         with (
+            tempfile.TemporaryDirectory() as temporary,
             tempfile.TemporaryFile("w+") as errors,
             subprocess.Popen(
                 command,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                env=environment,
+                env=dict(
+                    os.environ,
+                    LOCKSTEP_BIN=str(settings.tools),
+                    TMPDIR=temporary,
+                ),
             ) as process,
         ):
             for line in process.stdout:
