@@ -13,10 +13,12 @@ static const char *const wrongPattern =
     "(anonymous namespace)::FoldInsertPadIntoFill";
 
 std::unique_ptr<Pass>
-lockstep::createCanonicalizer(ArrayRef<std::string> disabled) {
+lockstep::createCanonicalizer(ArrayRef<std::string> disabled,
+                              GreedySimplifyRegionLevel regions) {
   auto all = llvm::to_vector(disabled);
   all.push_back(wrongPattern);
-  return createCanonicalizerPass(GreedyRewriteConfig(), all);
+  return createCanonicalizerPass(
+      GreedyRewriteConfig().setRegionSimplificationLevel(regions), all);
 }
 
 void lockstep::addCanonicalizations(RewritePatternSet &patterns,

@@ -18,13 +18,17 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace lockstep {
 
 /// MLIR's canonicalizer without its wrong pattern, and without the patterns
-/// whose names are in `disabled`.
+/// whose names are in `disabled`. Where all control flow is structured,
+/// `regions` may be `Disabled`: blocks have no successors to simplify.
 std::unique_ptr<mlir::Pass>
-createCanonicalizer(llvm::ArrayRef<std::string> disabled = {});
+createCanonicalizer(llvm::ArrayRef<std::string> disabled = {},
+                    mlir::GreedySimplifyRegionLevel regions =
+                        mlir::GreedySimplifyRegionLevel::Normal);
 
 /// Adds the canonicalization patterns of all operations of `dialects`.
 void addCanonicalizations(mlir::RewritePatternSet &patterns,

@@ -63,7 +63,7 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createLowerReplicaPass());
   pm.addPass(createLowerVariablesPass());
   pm.addNestedPass<func::FuncOp>(createAlignBranchesPass());
-  pm.addPass(createCanonicalizer());
+  pm.addPass(createCanonicalizer({}, GreedySimplifyRegionLevel::Disabled));
   pm.addPass(createCSEPass());
   checkOrder(pm, options);
 }
@@ -76,7 +76,6 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
     SimplifyCollectivesPassOptions simplify;
     simplify.reassociate = options.reassociate;
     pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));
-    pm.addPass(createCSEPass());
   }
   if (options.overlap)
     pm.addNestedPass<func::FuncOp>(createPeelAccumulationPass());

@@ -122,12 +122,12 @@ private:
   }
 
   static bool areEqual(device::KernelOp kernel, device::KernelOp other) {
-    auto getAttributes = [](device::KernelOp op) {
-      NamedAttrList attributes(op->getAttrDictionary());
-      attributes.erase(op.getSymNameAttrName());
-      return attributes.getDictionary(op.getContext());
-    };
-    return getAttributes(kernel) == getAttributes(other) &&
+    device::KernelOp::Properties properties = kernel.getProperties(),
+                                 others = other.getProperties();
+    properties.sym_name = others.sym_name;
+    return properties == others &&
+           kernel->getDiscardableAttrDictionary() ==
+               other->getDiscardableAttrDictionary() &&
            OperationEquivalence::isRegionEquivalentTo(
                &kernel.getBody(), &other.getBody(),
                OperationEquivalence::IgnoreLocations);

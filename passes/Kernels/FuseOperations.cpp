@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -88,8 +89,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     // fusion, read elements that it has written itself.
     RewritePatternSet inputs(context);
     populateInitsAsInputsPatterns(inputs);
-    if (failed(applyPatterns(getOperation(), std::move(inputs))))
-      return signalPassFailure();
+    walkAndApplyPatterns(getOperation(), std::move(inputs));
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <optional>
 #include <set>
@@ -124,13 +125,24 @@ namespace {
 /// Fuses siblings of one block, from the first operation to the last.
 class SiblingFusion {
 public:
-  SiblingFusion(Block &block, const UniformityAnalysis &uniformity)
-      : rewriter(block.getParentOp()->getContext()) {
-    for (auto op : block.getOps<linalg::GenericOp>())
-      if (isCandidate(op)) {
-        candidates.push_back({op, isUniform(uniformity, op)});
-        fewestOperands = std::min(fewestOperands, op->getNumOperands());
-      }
+  SiblingFusion(ArrayRef<linalg::GenericOp> ops,
+                const UniformityAnalysis &uniformity)
+      : rewriter(ops.front()->getContext()) {
+    for (linalg::GenericOp op : ops) {
+      candidates.push_back({op, isUniform(uniformity, op)});
+      fewestOperands = std::min(fewestOperands, op->getNumOperands());
+    }
+  }
+
+  /// Whether `op` may be fused with a sibling.
+  static bool isCandidate(linalg::GenericOp op) {
+    auto type = dyn_cast<RankedTensorType>(op->getResultTypes().front());
+    if (!lockstep::isElementwise(op) || !type || !type.hasStaticShape() ||
+        type.getNumElements() < kFewestElements)
+      return false;
+    return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+      return op.getMatchingIndexingMap(&init).isIdentity();
+    });
   }
 
   /// Returns whether any operations were fused.
@@ -204,16 +216,6 @@ private:
   /// With fewer elements, tensors stay in the cache anyway.
   static constexpr int64_t kFewestElements = 1 << 10;
 
-  static bool isCandidate(linalg::GenericOp op) {
-    auto type = dyn_cast<RankedTensorType>(op->getResultTypes().front());
-    if (!lockstep::isElementwise(op) || !type || !type.hasStaticShape() ||
-        type.getNumElements() < kFewestElements)
-      return false;
-    return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
-      return op.getMatchingIndexingMap(&init).isIdentity();
-    });
-  }
-
   bool fitsBesideAny(const Candidate &candidate) const {
     return candidate.op &&
            candidate.op->getNumOperands() + fewestOperands <= kMostOperands;
@@ -236,14 +238,18 @@ private:
 } // namespace
 
 bool lockstep::fuseSiblings(func::FuncOp function) {
-  UniformityAnalysis uniformity(function);
-  SmallVector<Block *> blocks;
-  function.walk([&](Block *block) {
-    if (!isa<linalg::LinalgOp>(block->getParentOp()))
-      blocks.push_back(block);
+  llvm::MapVector<Block *, SmallVector<linalg::GenericOp>> candidates;
+  function.walk([&](linalg::GenericOp op) {
+    if (SiblingFusion::isCandidate(op))
+      candidates[op->getBlock()].push_back(op);
   });
+  candidates.remove_if(
+      [](const auto &entry) { return entry.second.size() < 2; });
+  if (candidates.empty())
+    return false;
+  UniformityAnalysis uniformity(function);
   bool changed = false;
-  for (Block *block : blocks)
-    changed |= SiblingFusion(*block, uniformity).run();
+  for (auto &[block, ops] : candidates)
+    changed |= SiblingFusion(ops, uniformity).run();
   return changed;
 }

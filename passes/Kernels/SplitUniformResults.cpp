@@ -35,11 +35,25 @@ SmallVector<Operation *> findMixed(ModuleOp module,
   return mixed;
 }
 
+/// Whether any step has a loop or a branch.
+bool hasControlFlow(ModuleOp module) {
+  return llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp step) {
+    return step
+        .walk([](Operation *op) {
+          return isControlFlow(op) ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+        })
+        .wasInterrupted();
+  });
+}
+
 struct SplitUniformResults
     : impl::SplitUniformResultsPassBase<SplitUniformResults> {
   void runOnOperation() override {
     if (failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
+    if (!hasControlFlow(getOperation()))
+      return markAllAnalysesPreserved();
     // A dead result that is varying would make all results of its kernel
     // varying.
     eraseDeadResults(getOperation());

@@ -410,6 +410,15 @@ void foldConstantBranches(func::FuncOp function) {
 struct AlignBranches : impl::AlignBranchesPassBase<AlignBranches> {
   void runOnOperation() override {
     foldConstantBranches(getOperation());
+    bool mayDiffer = getOperation()
+                         .walk([](scf::IfOp branch) {
+                           return holdsCollectives(branch)
+                                      ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+                         })
+                         .wasInterrupted();
+    if (!mayDiffer)
+      return;
     UniformityAnalysis uniformity(getOperation());
     // Outermost branches only: nested ones are aligned with them.
     SmallVector<scf::IfOp> branches;

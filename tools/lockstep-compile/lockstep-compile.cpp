@@ -16,6 +16,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/BuryPointer.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -370,8 +371,11 @@ int main(int argc, char **argv) {
         module->print(os, flags);
         return llvm::Error::success();
       });
-  if (!error)
+  if (!error) {
+    // The process ends: leave the memory of a large module to the system.
+    llvm::BuryPointer(module.release().getOperation());
     return 0;
+  }
   if (isReported) {
     llvm::consumeError(std::move(error));
     return 1;
