@@ -107,19 +107,16 @@ static bool isRank(FunctionOpInterface function, unsigned argument) {
   return binding && binding.getKind() == device::BindingKind::Rank;
 }
 
-void RankConstants::evaluate(Operation *op) {
+void RankConstants::evaluate(Operation *op, bool readsId) {
   auto function = cast<FunctionOpInterface>(op);
   if (ranks == 0 || function.isExternal())
     return;
-  bool usesRank = false;
+  bool usesRank = readsId;
   for (BlockArgument argument : function.getArguments())
     if (isRank(function, argument.getArgNumber())) {
       defineRanks(argument);
       usesRank = true;
     }
-  usesRank |= op->walk([](replica::IdOp) {
-                  return WalkResult::interrupt();
-                }).wasInterrupted();
   if (usesRank)
     op->walk([&](Operation *inner) { visit(inner); });
 }

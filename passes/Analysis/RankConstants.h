@@ -34,8 +34,8 @@ public:
         areEqual(areEqual) {}
 
   /// Computes the values in `function`. Does nothing if it does not use its
-  /// rank.
-  void evaluate(mlir::Operation *function);
+  /// rank: as an argument, or, if `readsId`, by a `replica.id`.
+  void evaluate(mlir::Operation *function, bool readsId);
 
   /// The constant of each rank; empty if they are not known.
   llvm::ArrayRef<mlir::Attribute> lookup(mlir::Value value) const;

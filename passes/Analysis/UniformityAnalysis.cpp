@@ -208,13 +208,54 @@ Divergence UniformityAnalysis::getDivergenceAround(Operation *op) const {
 // Sources
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// What follows from the name of an operation alone, computed once for each
+/// name: a step has few names and many operations.
+class SourceNames {
+public:
+  /// The same as `lockstep::isFunctionOfOperands`.
+  bool isFunctionOfOperands(Operation *op) {
+    return get(op).isFunctionOfOperands;
+  }
+
+  /// False if the results of `op` depend only on its operands and regions.
+  bool mayBeSource(Operation *op) {
+    return get(op).mayBeSource ||
+           llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>);
+  }
+
+private:
+  struct Entry {
+    bool isFunctionOfOperands, mayBeSource;
+  };
+
+  const Entry &get(Operation *op) {
+    auto [found, isNew] = entries.try_emplace(op->getName());
+    if (isNew) {
+      bool isKnown = lockstep::isFunctionOfOperands(op);
+      found->second = {isKnown,
+                       !isKnown ||
+                           isa<UniformityOpInterface, CallOpInterface,
+                               replica::ValuesFromFunctionOp, replica::ReadOp,
+                               collective::WaitOp, device::InvokeOp>(op)};
+    }
+    return found->second;
+  }
+
+  llvm::DenseMap<OperationName, Entry> entries;
+};
+
+} // namespace
+
 void UniformityAnalysis::addSources(Operation *root) {
+  SourceNames names;
   if (auto module = isa<ModuleOp>(root) ? cast<ModuleOp>(root)
                                         : root->getParentOfType<ModuleOp>())
     for (auto kernel : module.getOps<device::KernelOp>())
       if (kernel
-              .walk([](Operation *op) {
-                return WalkResult(success(isFunctionOfOperands(op)));
+              .walk([&](Operation *op) {
+                return WalkResult(success(names.isFunctionOfOperands(op)));
               })
               .wasInterrupted())
         unknownKernels.insert(kernel.getSymNameAttr());
@@ -222,9 +263,16 @@ void UniformityAnalysis::addSources(Operation *root) {
     if (!isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(op))
       return isa<FunctionOpInterface>(op) ? WalkResult::skip()
                                           : WalkResult::advance();
-    constants.evaluate(op);
+    SmallVector<Operation *> sources;
+    op->walk([&](Operation *inner) {
+      if (names.mayBeSource(inner))
+        sources.push_back(inner);
+    });
+    constants.evaluate(
+        op, /*readsId=*/llvm::any_of(sources, llvm::IsaPred<replica::IdOp>));
     addArguments(op);
-    op->walk([&](Operation *inner) { addSource(inner); });
+    for (Operation *source : sources)
+      addSource(source);
     return WalkResult::skip();
   });
 }
