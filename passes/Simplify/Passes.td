@@ -15,7 +15,7 @@ def SimplifyCollectivesPass : Pass<"simplify-collectives", "::mlir::func::FuncOp
     | two collectives with the same operands and attributes | the first | the second would have the same results |
     | a collective without uses of its results | nothing | it is removed on all ranks, so that no rank waits in it |
     | the sum of two `all_reduce sum` without other uses | `all_reduce sum` of the sums | half the bytes |
-    | an `all_reduce` of which each rank uses its own part of the rows only | `reduce_scatter` | half the bytes, and no rank computes what it does not use |
+    | an `all_reduce` of which each rank uses its own part of the rows only, also behind element-wise operations on it and on constants (the division of a mean, a cast) | `reduce_scatter`, and these operations on a part | half the bytes, and no rank computes what it does not use |
     | an `all_gather` of what a `reduce_scatter` of the same group leaves, without other uses | `all_reduce` | one collective instead of two |
     | an `all_gather` of the parts that ranks take of a uniform value | the value | every rank has it |
     | a barrier next to another one, or next to an `all_reduce` or `all_gather` of its group | nothing | ranks leave these when all have arrived |

@@ -2,7 +2,11 @@
 
 #include "passes/Simplify/RankSlices.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -39,19 +43,76 @@ bool lockstep::isSliceOfRank(tensor::ExtractSliceOp slice,
   return true;
 }
 
-SmallVector<tensor::ExtractSliceOp>
-lockstep::findSlicesOfRank(StartOp start, const RankConstants &constants,
-                           int64_t ranks) {
+/// The constant `value`, if all its elements are equal; else null.
+static SplatElementsAttr getSplat(Value value) {
+  SplatElementsAttr splat;
+  return matchPattern(value, m_Constant(&splat)) ? splat : nullptr;
+}
+
+/// Whether `op` computes each element of its result from that of `value` and
+/// from values that are the same for all elements.
+static bool isElementwiseOn(Operation *op, Value value) {
+  if (op->getNumResults() != 1)
+    return false;
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return generic.getNumDpsInputs() == 1 &&
+           generic.getInputs().front() == value &&
+           generic.getOutputs().front().getDefiningOp<tensor::EmptyOp>() &&
+           generic.getNumReductionLoops() == 0 &&
+           !generic.hasIndexSemantics() &&
+           llvm::all_of(generic.getIndexingMapsArray(),
+                        [](AffineMap map) { return map.isIdentity(); });
+  return OpTrait::hasElementwiseMappableTraits(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return operand == value || getSplat(operand);
+         });
+}
+
+OwnRows lockstep::findOwnRows(StartOp start, const RankConstants &constants,
+                              int64_t ranks) {
   if (start.getKind() != Kind::AllReduce || start.getInputs().size() != 1)
     return {};
-  SmallVector<tensor::ExtractSliceOp> slices;
-  for (Operation *user : waitOf(start)->getUsers()) {
+  OwnRows found;
+  Value value = waitOf(start).getResult(0);
+  while (llvm::hasSingleElement(value.getUsers()) &&
+         isElementwiseOn(*value.user_begin(), value)) {
+    found.elementwise.push_back(*value.user_begin());
+    value = found.elementwise.back()->getResult(0);
+  }
+  for (Operation *user : value.getUsers()) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
     if (!slice || !isSliceOfRank(slice, constants, ranks))
       return {};
-    slices.push_back(slice);
+    found.slices.push_back(slice);
   }
-  return slices;
+  return found;
+}
+
+/// The element-wise `op` with `rows`, some rows of its operand, in its place.
+static Value computeRows(Operation *op, Value operand, Value rows) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(rows.getType()).getShape();
+  auto typeOf = [&](Value value) {
+    return cast<RankedTensorType>(value.getType()).clone(shape);
+  };
+  OpBuilder builder(op);
+  IRMapping mapping;
+  mapping.map(operand, rows);
+  for (Value other : op->getOperands()) {
+    if (other == operand)
+      continue;
+    Value ofRows;
+    if (SplatElementsAttr splat = getSplat(other))
+      ofRows = arith::ConstantOp::create(builder, op->getLoc(),
+                                         splat.resizeSplat(typeOf(other)));
+    else
+      ofRows = tensor::EmptyOp::create(builder, op->getLoc(), shape,
+                                       getElementTypeOrSelf(other));
+    mapping.map(other, ofRows);
+  }
+  Operation *onRows = builder.clone(*op, mapping);
+  Value result = onRows->getResult(0);
+  result.setType(typeOf(result));
+  return result;
 }
 
 /// Replaces `start` and its wait by a collective of another kind with a result
@@ -78,17 +139,30 @@ void lockstep::eraseWithWait(StartOp start) {
   start.erase();
 }
 
-Value lockstep::scatterReduction(StartOp start,
-                                 ArrayRef<tensor::ExtractSliceOp> slices) {
-  tensor::ExtractSliceOp first = slices.front();
-  Value part = replaceKind(start, Kind::ReduceScatter, start.getInputs()[0],
-                           first.getType(), start.getLoc());
-  for (tensor::ExtractSliceOp slice : slices) {
-    slice.replaceAllUsesWith(part);
+SmallVector<Value> lockstep::scatterReduction(StartOp start,
+                                              const OwnRows &users) {
+  Value whole = waitOf(start).getResult(0);
+  auto rowsOf = [&](Value value) {
+    auto slice = users.slices.front();
+    return RankedTensorType::get(slice.getType().getShape(),
+                                 getElementTypeOrSelf(value));
+  };
+  SmallVector<Value> created;
+  created.push_back(replaceKind(start, Kind::ReduceScatter,
+                                start.getInputs()[0], rowsOf(whole),
+                                start.getLoc()));
+  for (Operation *op : users.elementwise) {
+    created.push_back(computeRows(op, whole, created.back()));
+    whole = op->getResult(0);
+  }
+  for (tensor::ExtractSliceOp slice : users.slices) {
+    slice.replaceAllUsesWith(created.back());
     slice.erase();
   }
+  for (Operation *op : llvm::reverse(users.elementwise))
+    op->erase();
   eraseWithWait(start);
-  return part;
+  return created;
 }
 
 StartOp lockstep::findGatheredScatter(StartOp gather) {

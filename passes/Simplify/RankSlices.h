@@ -21,17 +21,26 @@ void eraseWithWait(collective::StartOp start);
 bool isSliceOfRank(mlir::tensor::ExtractSliceOp slice,
                    const RankConstants &constants, int64_t ranks);
 
-/// The slices of each rank's own rows that use the results of an all_reduce
-/// with one operand, if nothing else uses them; else empty.
-llvm::SmallVector<mlir::tensor::ExtractSliceOp>
-findSlicesOfRank(collective::StartOp start, const RankConstants &constants,
-                 int64_t ranks);
+/// What uses the result of an all_reduce, if each rank uses its own rows only.
+struct OwnRows {
+  /// Element-wise operations on the result and on constants, each of which is
+  /// the only user of the one before: the division of a mean, a cast.
+  llvm::SmallVector<mlir::Operation *> elementwise;
+  /// Slices of the last one, or of the result; empty if the rows of other ranks
+  /// are used, too.
+  llvm::SmallVector<mlir::tensor::ExtractSliceOp> slices;
+};
 
-/// Replaces an all_reduce, and the slices that `findSlicesOfRank` has found, by
-/// a reduce_scatter. Returns its result, which differs between ranks.
-mlir::Value
-scatterReduction(collective::StartOp start,
-                 llvm::ArrayRef<mlir::tensor::ExtractSliceOp> slices);
+/// What uses the result of `start`. No slices are found if it is not an
+/// all_reduce with one operand.
+OwnRows findOwnRows(collective::StartOp start, const RankConstants &constants,
+                    int64_t ranks);
+
+/// Replaces an all_reduce by a reduce_scatter, and `users`, which
+/// `findOwnRows` has found, by the same operations on the rows of each rank.
+/// Returns the new values, which differ between ranks.
+llvm::SmallVector<mlir::Value> scatterReduction(collective::StartOp start,
+                                                const OwnRows &users);
 
 /// The reduce_scatter of which `gather` collects all parts in their order, if
 /// nothing else uses them; else null.

@@ -259,12 +259,13 @@ private:
       int64_t ranks = hasAllRanks(start) ? getGroupSize(start) : 0;
       if (ranks < 2)
         continue;
-      if (auto slices = findSlicesOfRank(start, constants, ranks);
-          !slices.empty()) {
+      if (OwnRows users = findOwnRows(start, constants, ranks);
+          !users.slices.empty()) {
         removed(start.getLoc(), collectiveText(start) +
                                     " becomes a reduce_scatter: each rank "
                                     "uses its own rows only");
-        uniform.erase(scatterReduction(start, slices));
+        for (Value value : scatterReduction(start, users))
+          uniform.erase(value);
       } else if (StartOp scatter = findGatheredScatter(start)) {
         removed(start.getLoc(),
                 collectiveText(start) + " and the reduce_scatter before it" +

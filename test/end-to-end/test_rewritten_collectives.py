@@ -60,8 +60,9 @@ def test_several_in_one_bucket(
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize("shifted", [False, True])
-def test_own_rows_of_a_sum(run, replicas, shifted):
-    """Each replica uses two rows of a sum: its own, or those that begin at its number."""
+@pytest.mark.parametrize("divided", [False, True])
+def test_own_rows_of_a_sum(run, replicas, shifted, divided):
+    """Each replica uses two rows of a sum or of what is divided from it: its own, or those that begin at its number."""
     given, got = tensor((2 * replicas, 3)), tensor((2, 3))
     body = collective(
         "s", "all_reduce", [("%x", given)], [given], reduction="sum"
@@ -69,10 +70,12 @@ def test_own_rows_of_a_sum(run, replicas, shifted):
     body += "  %id = replica.id : tensor<i32>\n  %number = tensor.extract %id[] : tensor<i32>\n"
     body += "  %rank = arith.index_cast %number : i32 to index\n  %two = arith.constant 2 : index\n"
     body += "  %row = arith.muli %rank, %two : index\n"
-    body += f"  %y = tensor.extract_slice %s[%{'rank' if shifted else 'row'}, 0] [2, 3] [1, 1] : {given} to {got}\n"
+    if divided:
+        body += f"  %four = arith.constant dense<4.0> : {given}\n  %d = arith.divf %s, %four : {given}\n"
+    body += f"  %y = tensor.extract_slice %{'d' if divided else 's'}[%{'rank' if shifted else 'row'}, 0] [2, 3] [1, 1] : {given} to {got}\n"
     text = step(body, [("x", given, "")], [("y", "y", got)])
     x = drawn(replicas, (2 * replicas, 3))
-    total = np.add.reduce(x)
+    total = np.add.reduce(x) / (4 if divided else 1)
     rows = [replica if shifted else 2 * replica for replica in range(replicas)]
     run.check(
         text, replicas, named(x), {"y": [total[row : row + 2] for row in rows]}

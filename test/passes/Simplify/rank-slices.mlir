@@ -70,3 +70,78 @@ func.func @parts_of_a_uniform_value(%w: tensor<6xf32> {device.binding = #device.
   %s = collective.wait %h (%p : tensor<2xf32>) : !collective.pending<tensor<6xf32>> -> tensor<6xf32>
   return %s : tensor<6xf32>
 }
+
+// -----
+
+// A mean is divided, and rounded, behind the sum: both are computed on each rank's own rows.
+// CHECK-LABEL: func.func @own_rows_of_a_mean(
+// CHECK: collective.start reduce_scatter sum @all axis 0(%{{.*}} : tensor<6x4xf32>) -> <tensor<2x4xf32>>
+// CHECK: %[[P:.*]] = collective.wait
+// CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%[[P]] : tensor<2x4xf32>) outs(%{{.*}} : tensor<2x4xf32>)
+// CHECK: arith.mulf
+// CHECK: %[[C:.*]] = arith.constant dense<3.000000e+00> : tensor<2x4xf32>
+// CHECK: %[[D:.*]] = arith.divf %[[M]], %[[C]] : tensor<2x4xf32>
+// CHECK: %[[T:.*]] = arith.truncf %[[D]] : tensor<2x4xf32> to tensor<2x4xbf16>
+// CHECK-NOT: tensor.extract_slice
+// CHECK: return %[[T]], %[[T]]
+#id = affine_map<(d0, d1) -> (d0, d1)>
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
+collective.group @all
+func.func @own_rows_of_a_mean(%x: tensor<6x4xf32> {device.binding = #device.binding<batch "x">}, %rank: tensor<i32> {device.binding = #device.binding<rank "">})
+    -> (tensor<2x4xbf16>, tensor<2x4xbf16>) {
+  %r = tensor.extract %rank[] : tensor<i32>
+  %i = arith.index_cast %r : i32 to index
+  %two = arith.constant 2 : index
+  %row = arith.muli %i, %two : index
+  %third = arith.constant 0.3333 : f32
+  %three = arith.constant dense<3.0> : tensor<6x4xf32>
+  %h = collective.start all_reduce sum @all (%x : tensor<6x4xf32>) -> !collective.pending<tensor<6x4xf32>>
+  %s = collective.wait %h (%x : tensor<6x4xf32>) : !collective.pending<tensor<6x4xf32>> -> tensor<6x4xf32>
+  %e = tensor.empty() : tensor<6x4xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<6x4xf32>) outs(%e : tensor<6x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %scaled = arith.mulf %in, %third : f32
+    linalg.yield %scaled : f32
+  } -> tensor<6x4xf32>
+  %d = arith.divf %m, %three : tensor<6x4xf32>
+  %t = arith.truncf %d : tensor<6x4xf32> to tensor<6x4xbf16>
+  %p = tensor.extract_slice %t[%row, 0] [2, 4] [1, 1] : tensor<6x4xbf16> to tensor<2x4xbf16>
+  %q = tensor.extract_slice %t[%row, 0] [2, 4] [1, 1] : tensor<6x4xbf16> to tensor<2x4xbf16>
+  return %p, %q : tensor<2x4xbf16>, tensor<2x4xbf16>
+}
+
+// An operation on the sum that depends on the position of an element, or on other rows, or that has another user, needs all of it.
+// CHECK-LABEL: func.func @all_rows_of_a_mean(
+// CHECK-COUNT-3: collective.start all_reduce
+// CHECK-NOT: reduce_scatter
+// CHECK: return
+func.func @all_rows_of_a_mean(%x: tensor<6x4xf32> {device.binding = #device.binding<batch "x">}, %rank: tensor<i32> {device.binding = #device.binding<rank "">})
+    -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>) {
+  %r = tensor.extract %rank[] : tensor<i32>
+  %i = arith.index_cast %r : i32 to index
+  %two = arith.constant 2 : index
+  %row = arith.muli %i, %two : index
+  %three = arith.constant dense<3.0> : tensor<6x4xf32>
+  %weights = arith.constant dense<[[1., 2., 3., 4.], [1., 2., 3., 4.], [1., 2., 3., 4.], [1., 2., 3., 4.], [1., 2., 3., 4.], [1., 2., 3., 4.]]> : tensor<6x4xf32>
+  %h0 = collective.start all_reduce sum @all (%x : tensor<6x4xf32>) -> !collective.pending<tensor<6x4xf32>>
+  %s0 = collective.wait %h0 (%x : tensor<6x4xf32>) : !collective.pending<tensor<6x4xf32>> -> tensor<6x4xf32>
+  %e = tensor.empty() : tensor<6x4xf32>
+  %m0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s0 : tensor<6x4xf32>) outs(%e : tensor<6x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %n = linalg.index 0 : index
+    %k = arith.index_cast %n : index to i32
+    %f = arith.sitofp %k : i32 to f32
+    %scaled = arith.mulf %in, %f : f32
+    linalg.yield %scaled : f32
+  } -> tensor<6x4xf32>
+  %p0 = tensor.extract_slice %m0[%row, 0] [2, 4] [1, 1] : tensor<6x4xf32> to tensor<2x4xf32>
+  %h1 = collective.start all_reduce max @all (%x : tensor<6x4xf32>) -> !collective.pending<tensor<6x4xf32>>
+  %s1 = collective.wait %h1 (%x : tensor<6x4xf32>) : !collective.pending<tensor<6x4xf32>> -> tensor<6x4xf32>
+  %m1 = arith.mulf %s1, %weights : tensor<6x4xf32>
+  %p1 = tensor.extract_slice %m1[%row, 0] [2, 4] [1, 1] : tensor<6x4xf32> to tensor<2x4xf32>
+  %h2 = collective.start all_reduce min @all (%x : tensor<6x4xf32>) -> !collective.pending<tensor<6x4xf32>>
+  %s2 = collective.wait %h2 (%x : tensor<6x4xf32>) : !collective.pending<tensor<6x4xf32>> -> tensor<6x4xf32>
+  %m2 = arith.divf %s2, %three : tensor<6x4xf32>
+  %p2 = tensor.extract_slice %m2[%row, 0] [2, 4] [1, 1] : tensor<6x4xf32> to tensor<2x4xf32>
+  return %p0, %p1, %p2, %m2 : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>
+}
