@@ -86,7 +86,8 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
   // From here on all element-wise operations are `linalg.generic`.
   pm.addNestedPass<func::FuncOp>(createConvertElementwisePass());
   pm.addNestedPass<func::FuncOp>(createShardUpdatesPass());
-  pm.addPass(createCSEPass());
+  if (!options.optimize)
+    pm.addPass(createCSEPass());
   pm.addPass(createSplitRolesPass());
   checkOrder(pm, options);
 }
