@@ -16,6 +16,11 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
 
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
+    // First what is true of most operations and cheap to find.
+    if (llvm::all_of(op.getOutputs(), [](Value init) {
+          return static_cast<bool>(init.getDefiningOp<tensor::EmptyOp>());
+        }))
+      return failure();
     if (!op.hasPureTensorSemantics() ||
         op.getNumParallelLoops() != op.getNumLoops())
       return failure();
@@ -23,8 +28,6 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
     for (OpOperand &init : op.getDpsInitsMutable())
       if (!init.get().getDefiningOp<tensor::EmptyOp>())
         inits.push_back(&init);
-    if (inits.empty())
-      return failure();
     SmallVector<Value> inputs = op.getInputs(), outputs = op.getOutputs();
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     size_t numInputs = inputs.size();

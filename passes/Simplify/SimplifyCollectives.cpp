@@ -169,8 +169,17 @@ public:
         if (uniformity.isUniform(value))
           uniform.insert(value);
     };
-    step.walk([&](Operation *op) { insert(op->getResults()); });
-    step.walk([&](Block *block) { insert(block->getArguments()); });
+    step.walk([&](Operation *op) {
+      if (auto wait = dyn_cast<WaitOp>(op))
+        insert(wait.getResults());
+      auto start = dyn_cast<StartOp>(op);
+      if (!start)
+        return;
+      insert(start.getInputs());
+      for (Value input : start.getInputs())
+        if (auto slice = input.getDefiningOp<tensor::ExtractSliceOp>())
+          insert(slice.getSource());
+    });
   }
 
   /// Returns the number of removed exchanges.
@@ -351,6 +360,8 @@ private:
   /// Of two operations that synchronize all ranks, without side effects between
   /// them, a barrier is redundant.
   void removeBarriers(Block &block) {
+    if (block.getOps<BarrierOp>().empty())
+      return;
     Operation *previous = nullptr;
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (isMemoryEffectFree(&op))
@@ -397,9 +408,10 @@ private:
   OpBuilder builder;
   bool reassociate;
   UniformityAnalysis uniformity;
-  /// Values that are equal on all ranks. The analysis knows nothing of values
-  /// that are created after it, which may have the address of one that was
-  /// erased: each new value that a collective may read is added or removed.
+  /// Values that are equal on all ranks, of those that collectives read or
+  /// write. The analysis knows nothing of values that are created after it,
+  /// which may have the address of one that was erased: each new value that a
+  /// collective may read is added or removed.
   llvm::DenseSet<Value> uniform;
   /// Starts whose results have no uses.
   SmallVector<StartOp> unused;
