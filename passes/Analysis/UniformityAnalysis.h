@@ -218,6 +218,8 @@ private:
   };
 
   UniformityRule broken;
+  /// The number of replicas that execute the code; 0 if it is not known.
+  int64_t replicas;
   /// On the heap, because it cannot be moved.
   std::unique_ptr<mlir::SymbolTableCollection> symbols =
       std::make_unique<mlir::SymbolTableCollection>();
