@@ -63,6 +63,7 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createLowerReplicaPass());
   pm.addPass(createLowerVariablesPass());
   pm.addNestedPass<func::FuncOp>(createAlignBranchesPass());
+  // Control flow has been structured: regions have one block.
   pm.addPass(createCanonicalizer({}, GreedySimplifyRegionLevel::Disabled));
   pm.addPass(createCSEPass());
   checkOrder(pm, options);
@@ -86,6 +87,7 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
   // From here on all element-wise operations are `linalg.generic`.
   pm.addNestedPass<func::FuncOp>(createConvertElementwisePass());
   pm.addNestedPass<func::FuncOp>(createShardUpdatesPass());
+  // When optimizing, fusion ends with it.
   if (!options.optimize)
     pm.addPass(createCSEPass());
   pm.addPass(createSplitRolesPass());

@@ -159,9 +159,9 @@ void UniformityAnalysis::addGroupResult(Operation *op) {
   // A result that only a server receives exists on one rank. It needs no mark,
   // although the steps of servers and replicas are not yet separated.
   if (collective::StartOp start = wait.getStart();
-      start && start.getRoot() && isReducedOrGathered(start))
-    if (replicas > 0 && static_cast<int64_t>(*start.getRoot()) >= replicas)
-      return;
+      start && start.getRoot() && isReducedOrGathered(start) && replicas > 0 &&
+      static_cast<int64_t>(*start.getRoot()) >= replicas)
+    return;
   for (OpResult result : op->getResults()) {
     if (wait.getResultUniformity(result.getResultNumber(), *symbols) !=
         ResultUniformity::Varying)
