@@ -9,7 +9,7 @@ PYTHON  := $(VENV)/bin/python
 
 PACKAGES := cmake ninja-build g++ llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools clang-22 lld-22 liblld-22-dev \
   libclang-rt-22-dev libzstd-dev zlib1g-dev flatbuffers-compiler libflatbuffers-dev libfmt-dev nlohmann-json3-dev \
-  libssl-dev openssl chromium libzip-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev python3-venv
+  libssl-dev openssl libmimalloc-dev chromium libzip-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev python3-venv
 PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest pytest-timeout pytest-xdist
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
