@@ -25,6 +25,33 @@ K = {"k": shared(f32(5))}
 ADD = op("all_reduce", "y", reduce_op="SUM", value="x")
 
 
+## Scopes
+
+
+def test_a_scope_inside_of_its_own_scope_changes_nothing():
+    program = [  # [1.1-reenter]
+        op(
+            "scope",
+            body=[
+                op("scope", body=[op("variable", "w", name="w", init=f32(7))]),
+                op("in_cross_replica_context", "c"),
+                op("reduce", "s", reduce_op="SUM", value="x", axis=None),
+            ],
+        ),
+        op("variable_created_in_scope", "m", var="w"),
+        run([op("read", "y", var="w")], "y", ["w"]),
+    ]
+    assert outcome(
+        program, inputs=X, observe=["c", "s", "m", "r"], observe_vars=["w"]
+    ) == {
+        "c": ("py", True),
+        "s": 3,
+        "m": ("py", True),
+        "r": ("per_replica", [7, 7]),
+        "w": ("components", [7, 7]),
+    }
+
+
 ## Regrouping
 
 

@@ -118,6 +118,29 @@ def test_what_has_no_gradient():
     )
 
 
+@pytest.mark.parametrize(
+    "value, result", [("x", [[0, 2], [0, 2]]), ("s", ("none", True))]
+)
+def test_slices_of_an_all_reduce_have_no_gradient(value, result):
+    """Of the same all_reduce, a tensor has one."""
+    inputs = {
+        "x": per_replica(f32([1, 2]), f32([3, 4])),
+        "c": shared(f32([0, 1])),
+    }
+    body = [  # [2.4-slices]
+        op(
+            "indexed_slices",
+            "s",
+            values="x",
+            indices=const(tensor("i64", [1, 0])),
+            dense_shape=const(tensor("i64", [2])),
+        ),
+        op("all_reduce", "t", reduce_op="SUM", value=value),
+        op("mul", "l", a="t", b="c"),
+    ]
+    assert gradient(["x"], body, inputs) == each(result)
+
+
 def test_variables_have_gradients_too():
     body = [op("read", "w", var="v"), op("mul", "l", a="w", b="c")]
     spec = [variable("v", f32(3), None, "SUM")]

@@ -29,22 +29,6 @@ NOTHING = re.compile(
 )
 ELSEWHERE = re.compile(rf"`{ID}`(?:, `{ID}`)*|Section [0-9]+")
 
-# Rows that are supported, and that no test shows.
-UNTESTED = {
-    # No case enters the scope of its strategy twice.
-    "1.1-reenter",
-    # Nothing observes replicas of one executor at the same time.
-    "2.3-threads",
-    # No gradient is of the slices of an all_reduce.
-    "2.4-slices",
-    # No module and no case has an unknown synchronization or aggregation.
-    "5.1-unknown",
-    # Nothing observes the values that the loop of a run_steps begins with.
-    "7-initial",
-    # The order in which each worker takes the data is not observed.
-    "8-worker-data",
-}
-
 # What "by hand (...)" is, beside files and folders.
 BY_HAND = ("collectives", "contexts", "gradients", "variables")
 
@@ -100,17 +84,7 @@ def test_every_row_is_named():
     named = in_brackets(TESTS).keys() | json.loads(NAMED_CASES.read_text())
     problems = []
     for row in rows():
-        if row.id in named and row.id in UNTESTED:
-            problems.append(
-                f"row '{row.id}': expected no test of a row in UNTESTED, found "
-                "one that names it"
-            )
-        if row.id in UNTESTED and row.tested:
-            problems.append(
-                f"row '{row.id}': expected nothing under 'tested' of a row in "
-                f"UNTESTED, found {row.tested}"
-            )
-        if row.id not in named | UNTESTED and (
+        if row.id not in named and (
             row.tested
             or not (NOTHING.search(row.what) or ELSEWHERE.fullmatch(row.what))
         ):
@@ -133,7 +107,6 @@ def test_names_are_rows():
         if not re.fullmatch(ID, name)
     ]
     places = {name: [NAMED_CASES.name] for name in json_ids()}
-    places |= {name: ["UNTESTED"] for name in UNTESTED - places.keys()}
     for folder in ("test", *CODE):
         for name, where in in_brackets(ROOT / folder).items():
             places[name] = places.get(name, []) + where

@@ -242,6 +242,15 @@ def test_rules_of_copies_do_not_concern_one_device(kind):  # [5.1-none]
     ) == {"r": 3, "v": ("components", [3])}
 
 
+@pytest.mark.parametrize(
+    "synchronization, aggregation", [("ON_DEMAND", "SUM"), (None, "MEDIAN")]
+)
+def test_unknown_names_of_declarations(synchronization, aggregation):
+    spec = [variable("v", f32(1), synchronization, aggregation)]
+    program = [op("read", "r", var="v")]  # [5.1-unknown]
+    assert outcome(program, variables=spec, observe=["r"]) == "E_OPTION_VALUE"
+
+
 ## Scatters
 
 

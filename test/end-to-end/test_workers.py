@@ -82,6 +82,54 @@ def saved_variables(folder, steps):
     }
 
 
+# A step whose metric is the row that it has taken.
+ROWS = """
+replica.strategy @strategy {kind = #replica.kind<parameter_server>}
+replica.variable @n : tensor<f32> {initial = dense<0.0> : tensor<f32>}
+replica.step @step(%x: tensor<1xf32> {replica.batch = "x"}) -> (tensor<1xf32> {replica.metric = "row"}) {
+  %one = arith.constant dense<1.0> : tensor<f32>
+  replica.assign_add @n, %one : tensor<f32>
+  replica.return %x : tensor<1xf32>
+}
+"""
+
+
+# How many steps a worker takes depends on its speed; which rows it takes does
+# not: worker w has those of a run of one worker with the seed S + w.
+def test_each_worker_has_all_rows_in_its_own_order(tools, tmp_path):
+    rows, seed = 20, 5  # [8-worker-data]
+    source = tmp_path / "rows.mlir"
+    source.write_text(ROWS)
+    artifact = tools.compile(source, tmp_path / "rows.lockstep", *UNDER)
+    np.savez(tmp_path / "rows.npz", x=np.arange(rows, dtype=np.float32))
+
+    def taken(workers, first_seed):
+        """The rows that each worker takes, in 200 steps."""
+        tools.run(
+            "lockstep-run",
+            artifact,
+            f"--data={tmp_path / 'rows.npz'}",
+            f"--metrics={tmp_path / 'rows.jsonl'}",
+            f"--workers={workers}",
+            f"--seed={first_seed}",
+            "--steps=200",
+        )
+        orders = [[] for _ in range(workers)]
+        for line in read_metrics(tmp_path / "rows.jsonl"):
+            orders[line["worker"]] += line["row"]
+        return orders
+
+    (first,), (second,) = taken(1, seed), taken(1, seed + 1)
+    assert first != second
+    for order in (first, second):
+        for epoch in np.reshape(order, (-1, rows)):
+            assert sorted(epoch) == list(range(rows))
+    together = taken(2, seed)
+    assert sum(map(len, together)) == 200
+    for order, alone in zip(together, (first, second), strict=True):
+        assert order == alone[: len(order)]
+
+
 @pytest.fixture
 def counters(tools, command, tmp_path):
     """Takes steps of the module above: `counters(level, steps, options...)`

@@ -76,6 +76,20 @@ replica.variable @w : tensor<4xf32>
 
 // -----
 
+// How copies are kept equal has a fixed set of names ... [5.1-unknown]
+// expected-error@+2 {{expected ::lockstep::replica::Synchronization to be one of: on_write, on_read, auto, none}}
+// expected-error@+1 {{failed to parse Replica_SynchronizationAttr parameter 'value'}}
+replica.variable @v : tensor<f32> {synchronization = #replica.synchronization<on_demand>}
+
+// -----
+
+// ... and so has how they are combined. [5.1-unknown]
+// expected-error@+2 {{expected ::lockstep::replica::Aggregation to be one of: none, sum, mean, only_first_replica, uniform}}
+// expected-error@+1 {{failed to parse Replica_AggregationAttr parameter 'value'}}
+replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<median>}
+
+// -----
+
 // Variables hold numbers ...
 // expected-error@+1 {{expected elements that are integers or floats, found 'index'}}
 replica.variable @v : tensor<4xindex>

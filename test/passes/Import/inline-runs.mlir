@@ -25,11 +25,14 @@ replica.program @main(%x: !replica.per_replica<tensor<f32>> {replica.batch = "x"
 
 // -----
 
-// Steps on batches are a loop that carries the last results. [7-loop, 7-last-output, 7-non-tensor]
+// Steps on batches are a loop that carries the last results, which are zero before the first step. [7-loop, 7-last-output, 7-initial, 7-non-tensor]
 // CHECK: device.constant_output "labels" = ["cat", "dog"] of "loop"
 // CHECK-LABEL: replica.program @loop
+// CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<f32>
 // CHECK: %[[EACH:.*]] = replica.run -> !replica.per_replica<tensor<f32>> {
-// CHECK: %[[LOOP:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %[[EACH]]) -> (tensor<f32>, !replica.per_replica<tensor<f32>>) {
+// CHECK-NEXT: %[[OWN:.*]] = arith.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: replica.yield %[[OWN]]
+// CHECK: %[[LOOP:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]], %{{.*}} = %[[EACH]]) -> (tensor<f32>, !replica.per_replica<tensor<f32>>) {
 // CHECK: %[[X:.*]] = replica.next %arg0
 // CHECK: %[[R:.*]]:2 = replica.run(%[[X]], %arg1 : !replica.per_replica<tensor<f32>>, tensor<f32>)
 // CHECK: %[[SUM:.*]] = replica.reduce sum %[[R]]#0
