@@ -65,3 +65,23 @@ std::string lockstep::userLocationOrName(Location location) {
   std::string line = userLocation(location);
   return line.empty() ? findName(location).str() : line;
 }
+
+StringRef lockstep::findUserFunction(Location location) {
+  return TypeSwitch<Location, StringRef>(location)
+      .Case([](NameLoc name) {
+        return isa<FileLineColRange>(name.getChildLoc())
+                   ? name.getName().getValue()
+                   : findUserFunction(name.getChildLoc());
+      })
+      .Case([](CallSiteLoc call) {
+        StringRef callee = findUserFunction(call.getCallee());
+        return callee.empty() ? findUserFunction(call.getCaller()) : callee;
+      })
+      .Case([](FusedLoc fused) {
+        for (Location part : fused.getLocations())
+          if (StringRef found = findUserFunction(part); !found.empty())
+            return found;
+        return StringRef();
+      })
+      .Default([](Location) { return StringRef(); });
+}

@@ -25,6 +25,12 @@ std::string userLocation(mlir::Location location);
 /// have: "params/w1".
 std::string userLocationOrName(mlir::Location location);
 
+/// The user's function that `location` is in, "attention", as captured
+/// locations have it: `loc("attention"("model.py":42:3))`. Of a chain of calls
+/// the innermost function with a name, of fused locations that of the first
+/// part that has one; empty if there is none.
+llvm::StringRef findUserFunction(mlir::Location location);
+
 } // namespace lockstep
 
 #endif

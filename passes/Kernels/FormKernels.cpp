@@ -4,6 +4,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Analysis/UniformityAnalysis.h"
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Kernels/DynamicSizes.h"
 #include "passes/Kernels/Grouping.h"
 #include "passes/Kernels/InPlaceResults.h"
@@ -352,7 +353,8 @@ private:
     builder.clone(*op, mapping);
   }
 
-  /// "step_12_matmul": the step, a number, and the main operation.
+  /// "step_12_attention_product": the step, a number, the user's function, if
+  /// it is known and another one, and the main operation.
   std::string nameOf(ArrayRef<Operation *> ops) {
     Operation *main = ops.back();
     for (Operation *op : ops)
@@ -364,7 +366,12 @@ private:
       kind = isProduct(generic)       ? "product"
              : isElementwise(generic) ? "elementwise"
                                       : "reduction";
-    llvm::replace(kind, '.', '_');
+    StringRef function = findUserFunction(main->getLoc());
+    if (!function.empty() && function != step.getSymName())
+      kind = (function + "_" + kind).str();
+    for (char &c : kind)
+      if (!llvm::isAlnum(c))
+        c = '_';
     return (step.getSymName() + "_" + Twine(number++) + "_" + kind).str();
   }
 

@@ -13,10 +13,10 @@ from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir._mlir_libs import _stablehlo
 
 from lockstep import inlining
-from lockstep.locations import Locations
+from lockstep.locations import Locations, describe
 from lockstep.model import ModelError
 from lockstep.signless import make_signless
-from lockstep.simplify import describe, simplify
+from lockstep.simplify import simplify
 
 # MLIR's pattern FoldInsertPadIntoFill places padding in padding at a wrong
 # offset where the outer one has a stride (`passes/Canonicalization.h`).

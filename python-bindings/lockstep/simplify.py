@@ -7,6 +7,7 @@ import re
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from lockstep.locations import describe
 from lockstep.model import ModelError
 
 
@@ -247,12 +248,6 @@ def _set_dimension_size(op):
     raise ModelError(
         f"{describe(op.location)}: cannot capture '{op.name}': the type of its result does not have the size that it sets"
     )
-
-
-def describe(location):
-    """The innermost line of the user's program in a location, as text."""
-    text = str(location).removeprefix("loc(").removesuffix(")")
-    return text.replace("callsite(", "").split(" at ")[0].replace('"', "")
 
 
 def _filled(op, scalars):

@@ -122,7 +122,8 @@ def test_operations_point_at_the_users_line(make):
     model = make()
     text = captured(model)
     line = line_of(model, 'all_reduce(grad, "MEAN")')
-    assert location(text, 'reduction = "MEAN"') == f'"model.py":{line}:12'
+    found = location(text, 'reduction = "MEAN"')
+    assert found == f'"step"("model.py":{line}:12)'
     # A helper that JAX outlines keeps its own line and its caller's.
     line = line_of(model, 'all_reduce(v, "SUM")')
     assert f'"model.py":{line}:' in location(text, 'reduction = "SUM"')
@@ -130,8 +131,26 @@ def test_operations_point_at_the_users_line(make):
     inner = line_of(model, "jnp.square(x @ w)")
     outer = line_of(model, "value_and_grad(loss)")
     assert re.fullmatch(
-        rf'callsite\("model.py":{inner}:\d+ at "model.py":{outer}:\d+\)',
+        rf'callsite\("loss"\("model.py":{inner}:\d+\)'
+        rf' at "step"\("model.py":{outer}:\d+\)\)',
         location(text, r"arith.mulf"),
+    )
+
+
+def test_lines_have_the_names_of_functions(make):
+    """Those of a derivative too; lambda functions and JAX's have none."""
+    text = SMALL.replace(
+        "    return jnp.mean(jnp.square(x @ w))",
+        """    def inner(v):
+        return jnp.sin(v)
+
+    return jnp.mean((lambda v: jnp.cos(jax.nn.relu(v)))(inner(x @ w)))""",
+    )
+    names = re.findall(r'loc\("(\w+)"\(', captured(make(text)))
+    assert set(names) == {"inner", "inner_backward", "loss", "loss_backward",
+                          "step"}  # fmt: skip
+    assert location(captured(make(text)), "math.sin").startswith(
+        'callsite("inner"("model.py":'
     )
 
 

@@ -182,3 +182,31 @@ func.func @product(%x: tensor<4x4xf32> {device.binding = #device.binding<batch "
   } -> tensor<4x4xf32>
   return %a : tensor<4x4xf32>
 }
+
+// -----
+
+// Kernels are named after the user's function that their main operation is in, of a chain of calls the innermost one that has a name. The
+// name of the step is not repeated, and a symbol has only letters, digits and underscores.
+#id = affine_map<(i) -> (i)>
+// ALONE: device.kernel private @named_0_attention_elementwise(
+// ALONE: device.kernel private @named_1_elementwise(
+// ALONE: device.kernel private @named_2_norm_backward_elementwise(
+func.func @named(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<8xf32> {device.binding = #device.binding<result "r">}) {
+  %e = tensor.empty() : tensor<8xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = math.exp %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32> loc(callsite("model.py":3:2 at callsite("attention"("model.py":7:2) at "named"("model.py":9:4))))
+  %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = math.tanh %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32> loc("named"("model.py":10:4))
+  %c = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%b : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.mulf %i, %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32> loc(fused["x", "norm.backward"("model.py":11:4)])
+  return %c : tensor<8xf32>
+}
