@@ -45,7 +45,7 @@ UNTESTED = {
     "8-worker-data",
 }
 
-# What "by hand (...)" is, beside files and folders.
+# What "by hand (...)" may name, besides files and folders.
 BY_HAND = ("collectives", "contexts", "gradients", "variables")
 
 
