@@ -97,7 +97,7 @@ def measure(name, options):
                 transport=f"slow:{latency},{bandwidth:.0f}".encode(),
             )
 
-        # The time of kernels, and rates that give it.
+        # The time of kernels, and rates that yield it.
         rates = {
             "flops_per_second": 1e10,
             "bytes_per_second": 1e9,

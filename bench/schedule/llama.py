@@ -28,7 +28,7 @@ scalar_spec = {"lr": 1e-4}
 
 
 def init(seed):
-    """Returns the parameters, all zero: nobody trains them."""
+    """Returns the parameters, all zero: they are not trained."""
 
     def layer():
         return {

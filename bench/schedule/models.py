@@ -79,7 +79,7 @@ def compile_step(binaries, folder, output, *options):
 
 
 def simulate(binaries, folder, topology, bucket, replicas):
-    """Compiles a captured model, and returns what lockstep-simulate says of it."""
+    """Compiles a captured model, and returns the output of lockstep-simulate."""
     artifact = compile_step(
         binaries,
         folder,

@@ -9,7 +9,7 @@ import dataclasses
 
 import jax
 
-#: Name of the mesh axis that stands for the replicas under plain JAX.
+#: Name of the mesh axis whose devices are the replicas under plain JAX.
 AXIS = "replica"
 
 

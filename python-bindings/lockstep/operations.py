@@ -19,7 +19,7 @@ def all_reduce(tree, reduction):
         numbers become arrays.
       reduction: "SUM", "MEAN", "PRODUCT", "MIN" or "MAX", in upper or lower
         case. If one replica has a NaN, it is the result of "MIN" and "MAX". Of
-        booleans, "MIN" tells whether all are true, "MAX" whether any is.
+        booleans, "MIN" is whether all are true, "MAX" whether any is.
 
     Returns:
       A pytree of the same structure, shapes and dtypes; equal on all replicas.

@@ -1,4 +1,4 @@
-"""Words for writing cases down: literals, statements, whole cases."""
+"""Helpers that build cases: literals, statements, whole cases."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def shared(value: dict) -> dict:
 
 
 def op(name: str, out=None, /, **fields) -> dict:
-    """A statement; `fn_` and the like spell fields that are words of Python."""
+    """A statement; `fn_` and the like are fields named as Python keywords."""
     statement = {"op": name, **{k.rstrip("_"): v for k, v in fields.items()}}
     if out is not None:
         statement["out"] = out

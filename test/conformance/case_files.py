@@ -22,16 +22,16 @@ def read(path: Path) -> list[dict]:
 
 
 def programs(paths: list[Path]) -> Iterator[dict]:
-    """The cases that have a program; the others are procedures, for which the
-    language has no words.
+    """The cases that have a program; the others are procedures, which the
+    language cannot express.
     """
     for path in paths:
         yield from (case for case in read(path) if "program" in case)
 
 
 def judge(case: dict) -> list[str]:
-    """How the reference's result differs from what the case expects by its
-    grading.
+    """Differences of the reference's result from what the case expects by
+    its grading.
     """
     result, tolerance = evaluate(case), case.get("tolerance")
     if isinstance(result, dict):

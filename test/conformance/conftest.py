@@ -1,5 +1,5 @@
-"""`--cases DIR`: which case files the reference is tried on; without it, those
-of the repository.
+"""`--cases DIR`: the folder of the case files on which the reference is tested;
+by default, those of the repository.
 """
 
 from pathlib import Path

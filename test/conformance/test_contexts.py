@@ -122,7 +122,7 @@ def test_local_results():  # [1.2-local-results-nest]
     ) == {"l": ("tuple", [1])}
 
 
-def test_merge_call_sees_all_and_gives_each_its_part():  # [1.1-merge]
+def test_merge_call_sees_all_and_returns_each_its_part():  # [1.1-merge]
     merge = op(
         "merge_call",
         "y",
@@ -509,8 +509,8 @@ def test_conditions():  # [2.3-control-flow]
 
 
 def test_a_branch_that_is_not_taken_makes_a_value_varying_too():
-    """The condition is uniform and false; still the value might have been a
-    replica's own.
+    """The condition is uniform and false; but the value of the other branch
+    would be per-replica.
     """
     choose = op(
         "cond",

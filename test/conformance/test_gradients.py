@@ -232,8 +232,8 @@ def test_workers():
     )
 
 
-def test_replicas_whose_gradients_meet_unequally():
-    """On replica 1 the sum is not used, so its gradient is not asked for."""
+def test_gradient_of_a_collective_that_one_replica_does_not_use():
+    """Only replica 0 uses the sum, so only it reduces the gradient."""
     body = [
         op("all_reduce", "s", reduce_op="SUM", value="x"),
         op(

@@ -29,7 +29,7 @@ NOTHING = re.compile(
 )
 ELSEWHERE = re.compile(rf"`{ID}`(?:, `{ID}`)*|Section [0-9]+")
 
-# What "by hand (...)" is, beside files and folders.
+# What "by hand (...)" may name, besides files and folders.
 BY_HAND = ("collectives", "contexts", "gradients", "variables")
 
 

@@ -82,7 +82,7 @@ class CollectiveRunner:
     def __init__(self, tools, folder):
         self.tools, self.folder = tools, folder
 
-    def ways(self, text, replicas, inputs):
+    def executions(self, text, replicas, inputs):
         """Yields the printed results of each configuration, as {(name,
         replica): array}."""
         source, file = self.folder / "module.mlir", self.folder / "inputs.npz"
@@ -141,12 +141,12 @@ class CollectiveRunner:
     def check(self, text, replicas, inputs, expected):
         """`expected` is {name: one array for each replica}; None where a
         replica's value is not specified."""
-        for way, found in self.ways(text, replicas, inputs):
+        for execution, found in self.executions(text, replicas, inputs):
             for name, arrays in expected.items():
                 assert len(arrays) == replicas
                 for replica, array in enumerate(arrays):
                     if array is not None:
-                        message = f"{way}: {name} of replica {replica}"
+                        message = f"{execution}: {name} of replica {replica}"
                         np.testing.assert_array_equal(
                             found[name, replica],
                             array,

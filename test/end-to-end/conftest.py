@@ -217,7 +217,7 @@ def train(tools, examples, compiled, tmp_path):
     """Trains an example for some steps and returns the metrics of each.
 
     `train(name, steps, compile=[...], run=[...])`; `interpret=True` executes
-    the step by its meaning instead.
+    the step by the interpreter instead.
     """
     count = 0
 

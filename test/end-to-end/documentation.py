@@ -4,8 +4,8 @@ What stands between two fences is a block. The words behind the first fence say
 how it is kept true:
 
 - `console`: commands behind `$ `, each with all that it prints. A test executes
-  them in order, in one folder for each page. `...` in what is printed stands
-  for anything, and 64 hexadecimal digits for one digest that is the same
+  them in order, in one folder for each page. `...` in the output matches
+  any text, and 64 hexadecimal digits match one digest, which is the same
   wherever the page has the same digits.
 - `LANGUAGE file=NAME`: a file of that name, which is written before the
   commands behind it are executed.

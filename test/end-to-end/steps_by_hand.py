@@ -12,7 +12,7 @@ RANK = """%id = replica.id : tensor<i32>
 
 
 def rows(count):
-    """X for so many replicas, or steps."""
+    """X repeated for `count` replicas or steps."""
     return np.repeat(X, count, axis=0)
 
 

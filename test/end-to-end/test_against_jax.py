@@ -43,8 +43,8 @@ def test_cnn(train, examples, level):
     assert_like_jax(found, examples("digits-cnn").oracle(4, 20))
 
 
-# The learning rate comes from the scalars alone: each replica keeps it, and it
-# is still one number. Without optimization a step takes seconds.
+# The learning rate is computed from scalars only, so it is equal on all
+# replicas without a collective. Without optimization a step takes seconds.
 @pytest.mark.parametrize("level, steps", [("-O0", 3), ("-O2", 20)])
 def test_language_model(train, examples, level, steps):
     found = train("language-model", steps, compile=["--replicas=4", level])
@@ -52,8 +52,8 @@ def test_language_model(train, examples, level, steps):
     assert_like_jax(found, expected, ["loss", "learning_rate", "skipped"])
 
 
-# The interpreter takes seconds for a step of the language model: the first three
-# are enough to see that it means the same.
+# The interpreter takes seconds for a step of the language model: three steps
+# are enough to see that it computes the same.
 @pytest.mark.parametrize(
     "name, steps",
     [("digits-mlp", 20), ("digits-cnn", 20), ("language-model", 3)],

@@ -54,7 +54,7 @@ def test_ragged_gather_of_several_values(runner):
     expect(found, 2, a=np.int32([0, 1]), b=np.concatenate(b))
 
 
-def test_a_replica_may_give_nothing(runner):  # [2.2-ragged]
+def test_a_replica_may_have_no_rows(runner):  # [2.2-ragged]
     parts = [
         np.zeros((0, 1), np.float32),
         np.float32([[7]]),

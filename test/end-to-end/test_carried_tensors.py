@@ -1,17 +1,17 @@
-"""Loops inside of kernels that carry tensors: in another order, chosen by a
-condition, and more or fewer of them than their results. Compiled programs give
-the interpreter's bits, and NumPy's values."""
+"""Loops inside of kernels that carry tensors: permuted, chosen by a condition,
+and with more or fewer results than carried tensors. Compiled programs are
+bitwise equal to the interpreter, and have NumPy's values."""
 
 import numpy as np
 import pytest
 
 from steps_by_hand import T, X, combine, rows, step, values, variable, variables
 
-TURNS = 5
+TRIPS = 5
 
 
 def loops(loop, results):
-    """A step whose loops execute `TURNS` iterations, a number in the data, and
+    """A step whose loops have the trip count `TRIPS`, which is in the data, and
     that assigns their results, summed over the replicas.
     """
     sums = "\n  ".join(
@@ -26,7 +26,7 @@ def loops(loop, results):
   %one = arith.constant dense<1.0> : {T}
   %two = arith.constant dense<2.0> : {T}
   %number = tensor.extract %n[%c0] : tensor<1xi32>
-  %turns = arith.index_cast %number : i32 to index
+  %trips = arith.index_cast %number : i32 to index
   {combine("y", "x", "mul", "x")}
   {loop}
   {sums}
@@ -39,38 +39,38 @@ def loops(loop, results):
 
 
 def expect(interpreted, text, replicas, *expected):
-    data = {"x": rows(replicas), "n": np.full(replicas, TURNS, np.int32)}
+    data = {"x": rows(replicas), "n": np.full(replicas, TRIPS, np.int32)}
     found = interpreted(text, replicas, data)
     for i, value in enumerate(expected):
         np.testing.assert_array_equal(values(found, f"w{i}"), replicas * value)
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-def test_two_that_change_places(interpreted, replicas):
-    loop = f"""%a, %b = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
+def test_two_carried_tensors_are_swapped(interpreted, replicas):
+    loop = f"""%a, %b = scf.for %i = %c0 to %trips step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
     scf.yield %q, %p : {T}, {T}
   }}"""
     expect(interpreted, loops(loop, ["a", "b"]), replicas, X * X, X)
 
 
 @pytest.mark.parametrize("replicas", [1, 2])
-def test_each_is_made_of_the_ones_before(interpreted, replicas):
-    """As in Fibonacci's numbers, with three of them."""
-    loop = f"""%a, %b, %c = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y, %r = %one) -> ({T}, {T}, {T}) {{
+def test_each_is_the_sum_of_two_earlier_ones(interpreted, replicas):
+    """Like Fibonacci numbers, but with three carried tensors."""
+    loop = f"""%a, %b, %c = scf.for %i = %c0 to %trips step %c1 iter_args(%p = %x, %q = %y, %r = %one) -> ({T}, {T}, {T}) {{
     {combine("t", "p", "add", "q")}
     scf.yield %q, %r, %t : {T}, {T}, {T}
   }}"""
     p, q, r = X, X * X, 0 * X + 1
-    for _ in range(TURNS):
+    for _ in range(TRIPS):
         p, q, r = q, r, p + q
     expect(interpreted, loops(loop, ["a", "b", "c"]), replicas, p, q, r)
 
 
-def test_a_choice_between_carried_ones(interpreted):
-    """By a select, and by a branch with one side that yields a value from
-    outside of the loop, which is used later.
+def test_a_selected_carried_tensor(interpreted):
+    """Selected by `arith.select`, and by a branch with one side that yields a
+    value from outside of the loop, which is also used after the loop.
     """
-    loop = f"""%a, %b = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
+    loop = f"""%a, %b = scf.for %i = %c0 to %trips step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
     %first = arith.cmpi eq, %i, %c0 : index
     %s = arith.select %first, %p, %y : {T}
     %t = scf.if %first -> {T} {{
@@ -83,13 +83,13 @@ def test_a_choice_between_carried_ones(interpreted):
   }}
   {combine("c", "x", "add", "y")}"""
     p, q = X, X * X
-    for i in range(TURNS):
+    for i in range(TRIPS):
         p, q = X if i == 0 else p + q, p if i == 0 else X * X
     expect(interpreted, loops(loop, ["a", "b", "c"]), 2, p, q, X + X * X)
 
 
-def test_a_while_loop_that_hands_on_others_than_it_carries(interpreted):
-    """Fewer, in another order, and one that is computed before the condition."""
+def test_a_while_loop_whose_condition_passes_other_values(interpreted):
+    """In another order; `%d`, computed before the condition, replaces `%p`."""
     loop = f"""%b, %k, %a = scf.while (%i = %i0, %p = %x, %q = %y) : (i32, {T}, {T}) -> ({T}, i32, {T}) {{
     %more = arith.cmpi slt, %i, %number : i32
     {combine("d", "p", "add", "one")}
@@ -101,13 +101,13 @@ def test_a_while_loop_that_hands_on_others_than_it_carries(interpreted):
     scf.yield %next, %q, %e : i32, {T}, {T}
   }}"""
     p, q = X, X * X
-    for _ in range(TURNS):
+    for _ in range(TRIPS):
         p, q = q, q + (p + 1)
     expect(interpreted, loops(loop, ["a", "b"]), 2, p + 1, q)
 
 
 def test_a_loop_inside_of_a_loop(interpreted):
-    loop = f"""%a, %b = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
+    loop = f"""%a, %b = scf.for %i = %c0 to %trips step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
     %c, %d = scf.for %j = %c0 to %i step %c1 iter_args(%r = %q, %s = %p) -> ({T}, {T}) {{
       {combine("t", "r", "add", "one")}
       scf.yield %s, %t : {T}, {T}
@@ -115,7 +115,7 @@ def test_a_loop_inside_of_a_loop(interpreted):
     scf.yield %d, %c : {T}, {T}
   }}"""
     p, q = X, X * X
-    for i in range(TURNS):
+    for i in range(TRIPS):
         r, s = q, p
         for _ in range(i):
             r, s = s, r + 1
@@ -125,8 +125,8 @@ def test_a_loop_inside_of_a_loop(interpreted):
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_tensors_of_indices(interpreted, replicas):
-    """Between kernels an index has 64 bits: computed from elements, counted by
-    a kernel, and a constant.
+    """Indices that kernels exchange have 64 bits: computed from elements, from
+    `linalg.index`, and constants.
     """
     body = """
   %zero = arith.constant 0 : index
@@ -159,9 +159,9 @@ def test_tensors_of_indices(interpreted, replicas):
     )
 
 
-def test_the_first_value_is_needed_inside_of_an_inner_loop(interpreted):
-    """The inner loop starts from what the outer one carries, and reads that in
-    each turn.
+def test_an_inner_loop_reads_the_outer_carried_tensor(interpreted):
+    """The inner loop starts from the tensor that the outer loop carries, and
+    reads it in each iteration.
     """
     loop = f"""%k, %a = scf.while (%i = %i0, %p = %x) : (i32, {T}) -> (i32, {T}) {{
     %more = arith.cmpi slt, %i, %number : i32
@@ -169,10 +169,10 @@ def test_the_first_value_is_needed_inside_of_an_inner_loop(interpreted):
   }} do {{
   ^bb0(%i: i32, %p: {T}):
     %next = arith.addi %i, %i1 : i32
-    %c = scf.for %j = %c0 to %turns step %c1 iter_args(%q = %p) -> {T} {{
+    %c = scf.for %j = %c0 to %trips step %c1 iter_args(%q = %p) -> {T} {{
       {combine("t", "q", "add", "p")}
       scf.yield %t : {T}
     }}
     scf.yield %next, %c : i32, {T}
   }}"""
-    expect(interpreted, loops(loop, ["a"]), 2, X * (1 + TURNS) ** TURNS)
+    expect(interpreted, loops(loop, ["a"]), 2, X * (1 + TRIPS) ** TRIPS)

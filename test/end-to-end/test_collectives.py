@@ -43,7 +43,7 @@ class One:
     def check(
         self, kind, results, reduction="none", attributes="", sources=None
     ):
-        """`results` has the arrays of the members, None for those that get nothing."""
+        """`results` has the arrays of the members, None where unspecified."""
         body = collective(
             "y", kind, [("%x", tensor(self.given))], [tensor(self.got)],
             group=self.group, reduction=reduction, attributes=attributes, sources=sources,
@@ -63,7 +63,7 @@ class One:
         return [self.x[rank] for rank in self.ranks]
 
     def root(self):
-        """The last member: by default it would be the first."""
+        """The last member, since the first one is the default."""
         return self.ranks[-1]
 
     def at_root(self, result):
@@ -273,7 +273,7 @@ def test_ragged_all_gather(run, replicas):
     run.check(text, replicas, named(x), {"y": [np.concatenate(x)] * replicas})
 
 
-#: Replicas below 2 take the first side.
+#: Computes `%isLow`, which is true on replicas 0 and 1.
 BY_RANK = """  %r = replica.id : tensor<i32>
   %i = tensor.extract %r[] : tensor<i32>
   %two = arith.constant 2 : i32
@@ -282,7 +282,7 @@ BY_RANK = """  %r = replica.id : tensor<i32>
 
 
 def branch(condition, kind, taken, other):
-    """A branch that selects the side that yields `y`."""
+    """A branch between two sides, (body, yielded value); its result is `y`."""
     sides = "  } else {\n".join(
         f"{body}    scf.yield %{value} : {kind}\n"
         for body, value in (taken, other)
@@ -302,7 +302,7 @@ def pair(kind, group, shape=(4,), got=None, reduction="none", **options):
     ), "z"
 
 
-#: The commands of ranks 2 to 4 while ranks 0 and 1 reduce, and their results.
+#: What ranks 2 and 3 execute while ranks 0 and 1 reduce, and the results.
 BESIDES = {
     "all_reduce": (
         pair("all_reduce", "high", reduction="max"),
@@ -331,7 +331,7 @@ BESIDES = {
 
 @pytest.mark.parametrize("kind", BESIDES)
 def test_the_rank_decides_who_takes_part(run, kind):
-    """Ranks 0 and 1 exchange something else than ranks 2 and 3."""
+    """Ranks 0 and 1 issue another collective than ranks 2 and 3."""
     besides, expected = BESIDES[kind]
     body = BY_RANK + branch(
         "isLow",
@@ -351,7 +351,7 @@ def test_the_rank_decides_who_takes_part(run, kind):
 
 
 def test_the_rank_decides_with_results_of_other_shapes(run):
-    """One side gathers and cuts again; the other has twice as many collectives."""
+    """Each side has another number of collectives, of other shapes."""
     gathered = collective(
         "w",
         "all_gather",

@@ -1,5 +1,5 @@
-"""Loops and branches: compiled programs give the interpreter's bits, and
-NumPy's values.
+"""Loops and branches: compiled programs are bitwise equal to the interpreter,
+and have NumPy's values.
 """
 
 import numpy as np
@@ -55,8 +55,8 @@ def test_a_varying_branch_whose_sides_issue_the_same_collectives(
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_branches_inside_of_a_varying_branch(interpreted, replicas):
-    """One side's collective is under a branch of its own, whose sides issue the
-    same again.
+    """One side has the collective in a nested branch, both sides of which issue
+    the same collective.
     """
     body = f"""
   {FIRST}
@@ -146,9 +146,9 @@ INITS = {
 def test_carried_values_that_start_from_one_value(
     interpreted, init, exchange, replicas
 ):
-    """Three values that a loop carries start from one and are rotated: each has
-    memory of its own. With a collective in it the loop is control flow of the
-    step, else the body of a kernel."""
+    """Three carried values have the same initial value and are rotated: each
+    needs its own memory. With a collective in it the loop is control flow of
+    the step, else part of a kernel."""
     body = f"""
   {INITS[init]}
   %s = replica.all_reduce mean %x : {T}
@@ -185,8 +185,8 @@ def test_carried_values_that_start_from_one_value(
 
 @pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
 def test_carried_values_without_a_start(interpreted, exchange):
-    """Both loops start from unwritten memory, and write it before they read it;
-    equal memory is one value after CSE.
+    """The loop carries two uninitialized tensors, which it writes before it
+    reads them; CSE merges the two `tensor.empty` operations.
     """
     exchanged = (
         f"%m = replica.all_reduce mean %f : {T}"
@@ -220,8 +220,8 @@ def test_carried_values_without_a_start(interpreted, exchange):
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_a_branch_on_the_rank_that_all_replicas_take(interpreted, replicas):
-    """Whether a collective is reached follows from the number of the replica,
-    and is the same for all. [2.3-control-flow]
+    """The condition depends on the number of the replica, but is true on all
+    replicas. [2.3-control-flow]
     """
     body = f"""
   {FIRST}

@@ -13,9 +13,9 @@ from conftest import ROOT, read_metrics, read_variables, steps_of
 
 ROWS, WIDTH, BATCH, STEPS = 50, 4, 6, 8
 
-# Ids come several times in a batch, in a row and on several replicas; some are
-# out of range, which yields zeros. One table is updated by rows, one has a
-# momentum, which needs a dense gradient.
+# Ids occur several times in a batch, in an example and on several replicas;
+# some are out of range, which yields zeros. One table is updated by rows, the
+# other has a momentum, which needs a dense gradient.
 MODEL = """\
 import jax
 import jax.numpy as jnp
@@ -126,47 +126,47 @@ def test_training_by_rows_is_training_by_tables(  # [11-embedding]
         "--seed=0",
     ]
     saved = {}
-    for way in ("interpreter", "-O0", "-O2"):
-        metrics = tmp_path / f"metrics{way}.jsonl"
-        if way == "interpreter":
-            saved[way] = tmp_path / "interpreted.safetensors"
+    for mode in ("interpreter", "-O0", "-O2"):
+        metrics = tmp_path / f"metrics{mode}.jsonl"
+        if mode == "interpreter":
+            saved[mode] = tmp_path / "interpreted.safetensors"
             tools.run(
                 "lockstep-interpret",
                 source,
                 f"--replicas={replicas}",
                 *arguments,
                 f"--metrics={metrics}",
-                f"--save={saved[way]}",
+                f"--save={saved[mode]}",
             )
         else:
             artifact = tools.compile(
                 source,
                 tmp_path / "step.lockstep",
                 f"--replicas={replicas}",
-                way,
+                mode,
             )
             tools.run(
                 "lockstep-run",
                 artifact,
                 *arguments,
                 f"--metrics={metrics}",
-                f"--save={tmp_path / way}",
+                f"--save={tmp_path / mode}",
                 "--check-races",
             )
-            saved[way] = tmp_path / way / f"checkpoint-{STEPS}.safetensors"
+            saved[mode] = tmp_path / mode / f"checkpoint-{STEPS}.safetensors"
         np.testing.assert_allclose(
             [line["loss"] for line in steps_of(read_metrics(metrics))],
             losses,
             rtol=1e-5,
-            err_msg=way,
+            err_msg=mode,
         )
-        for name, value in floats(read_variables(saved[way])).items():
+        for name, value in floats(read_variables(saved[mode])).items():
             np.testing.assert_allclose(
                 value,
                 state[name],
                 rtol=1e-5,
                 atol=1e-6,
-                err_msg=f"{way}: {name}",
+                err_msg=f"{mode}: {name}",
             )
     # The rows are bitwise equal with and without optimizations.
     assert read_variables(saved["-O0"]) == read_variables(saved["-O2"])
@@ -215,7 +215,7 @@ def test_tables_on_servers_are_trained_alike(tools, tmp_path, data, level):
         )
 
 
-def test_what_needs_the_whole_table_is_told(tools, tmp_path):
+def test_a_remark_names_what_needs_the_whole_table(tools, tmp_path):
     source = captured(tmp_path)  # [8-sparse-gradient]
     said = tools.run(
         "lockstep-compile",

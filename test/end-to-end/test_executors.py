@@ -51,7 +51,7 @@ def test_training_has_the_same_bits(training, executors, threads):
     assert checkpoint(others, 40) == checkpoint(folder, 40)
 
 
-# Nor do delays of messages change anything.
+# Delays of messages do not change results.
 def test_training_over_a_slow_link_has_the_same_bits(training):
     metrics, folder = training("fast", 10, "--executors=2")
     found, others = training(
@@ -75,7 +75,7 @@ def test_checkpoints_are_interchangeable(training):
 
 
 def under(servers):
-    """Options of the compiler for this many parameter servers; none: mirrored
+    """Options of the compiler for this many parameter servers; 0: mirrored
     variables.
     """
     return (
@@ -89,8 +89,8 @@ def under(servers):
     )
 
 
-# Each part is trained by replicas with mirrored variables, or by another number
-# of servers that have them in shards.
+# Ten steps at a time are trained with mirrored variables, or with another
+# number of servers that have the variables in shards.
 def test_checkpoints_do_not_depend_on_servers(
     tools, examples, compiled, training, tmp_path
 ):
@@ -115,8 +115,8 @@ def test_checkpoints_do_not_depend_on_servers(
     assert checkpoint(tmp_path / "saved", 40) == checkpoint(folder, 40)
 
 
-# A server that waits is in the report, by its name; a fault can be injected
-# into it by its rank.
+# The report names a server that did not arrive; a fault is injected into it by
+# its rank.
 def test_servers_are_reported(tools, examples, compiled, tmp_path):
     done = tools.run(
         "lockstep-run", compiled("digits-mlp", f"--replicas={REPLICAS}", *under(2)), *examples("digits-mlp").arguments(3, tmp_path / "metrics"),

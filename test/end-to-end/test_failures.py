@@ -1,4 +1,4 @@
-"""Runs that fail, or seem to."""
+"""Runs that fail, hang or are slow."""
 
 import json
 import math
@@ -68,9 +68,9 @@ LOOP = """replica.step @step(%x: tensor<16x16xf32> {replica.batch = "x"}) -> (te
 """
 
 
-# A replica in a loop makes progress, so no deadline expires; but others wait
-# for it, which is reported. Signals end such a step as any other.
-def test_a_loop_without_an_end_is_told(tools, tmp_path):
+# A replica in an endless loop makes progress, so no deadline expires; but
+# others wait for it, which is reported. Signals end such a step like any other.
+def test_a_loop_without_an_end_is_reported(tools, tmp_path):
     source, artifact, report = (
         tmp_path / name
         for name in ("loop.mlir", "loop.lockstep", "report.json")
@@ -155,7 +155,7 @@ def test_a_slow_step_of_64_replicas_is_no_hang(
 # A too large learning rate: JAX's loss is NaN from the second step on, and so
 # is this one, in all outputs.
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_a_loss_that_is_not_a_number_is_told(
+def test_a_loss_that_is_not_a_number_is_reported(
     tools, examples, compiled, tmp_path, level
 ):
     mlp, metrics = examples("digits-mlp"), tmp_path / "metrics.jsonl"
@@ -193,8 +193,8 @@ def first_launch(tools, compiled):
     )
 
 
-# A worker that goes away, or a kernel that never returns, in one launch of one
-# replica: that launch is named, with its line.
+# A worker leaves a launch unfinished, or a kernel never returns, on one
+# replica: the report names that launch and its line.
 @pytest.mark.parametrize(
     ("fault", "state", "place"),
     [
@@ -237,8 +237,8 @@ def test_a_launch_that_does_not_end_is_named(
     }  # fmt: skip
 
 
-# One element of one replica: without the check the loss is NaN everywhere, with
-# it the kernel, its line and the element are named.
+# One element on one replica becomes NaN: without the check the loss is NaN
+# everywhere, with it the error names the kernel, its line and the element.
 @pytest.mark.parametrize("executors", [1, 2])
 def test_the_kernel_that_makes_a_nan_is_named(
     tools, examples, compiled, tmp_path, first_launch, executors
@@ -258,7 +258,7 @@ def test_the_kernel_that_makes_a_nan_is_named(
     named = rf"error: {first_launch['line']}: launch '{first_launch['kernel']}' has written nan: replica 2, buffer \d+, element \["
     assert re.search(named, done.stderr), done.stderr
     assert f"in command {first_launch['pc']} of program 'step'\n" in done.stderr
-    # Nothing to find, nothing found.
+    # Without a fault the check reports nothing.
     tools.run(
         "lockstep-run",
         compiled("digits-mlp", "--replicas=4"),
@@ -268,7 +268,7 @@ def test_the_kernel_that_makes_a_nan_is_named(
 
 
 # A NaN in the data is distinguished from one that a kernel creates.
-def test_a_nan_in_the_data_is_told(tools, examples, compiled, tmp_path):
+def test_a_nan_in_the_data_is_reported(tools, examples, compiled, tmp_path):
     mlp = examples("digits-mlp")
     data = dict(np.load(mlp.folder / "train.npz"))
     floats = next(

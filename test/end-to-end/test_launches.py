@@ -119,7 +119,7 @@ def test_launch_without_an_argument(text, change):
 
 
 def exchanged(text):
-    """Two kernels exchanged, where they are launched too."""
+    """Swaps the names of two kernels, also in their launches."""
     (first, *_), (second, *_) = entries(text)[-2:]
     return (
         text.replace(f"@{first} ", "@other ")
@@ -136,7 +136,7 @@ def taking_anything(text):
     return re.sub(r" takes <.*?>", "", text)
 
 
-# Where launches and kernels are changed alike, the code does not fit.
+# Launches and kernels are changed consistently, but the code does not fit them.
 @pytest.mark.parametrize(
     "changed", [exchanged, with_more_tiles, taking_anything]
 )

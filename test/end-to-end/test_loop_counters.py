@@ -1,6 +1,6 @@
 """Counters of loops, and integer results of loops: of all integer types,
-computed and constant. Compiled programs give the interpreter's bits, and
-NumPy's values."""
+computed and constant. Compiled programs are bitwise equal to the interpreter,
+and have NumPy's values."""
 
 import numpy as np
 import pytest
@@ -32,8 +32,8 @@ def multiples(exchanged=f"%s = replica.all_reduce sum %y : {T}"):
 
 @pytest.mark.parametrize("replicas", [1, 2, 3, 4, 8])
 def test_a_loop_over_numbers_of_the_rank(interpreted, replicas):
-    """Each replica counts from its own number to three more: three collectives
-    on all of them, of their own numbers' sums.
+    """Each replica counts from its own number to three more, so all of them
+    reach three collectives, whose operands depend on their own counters.
     """
     body = f"""
   {RANK}
@@ -49,7 +49,7 @@ def test_a_loop_over_numbers_of_the_rank(interpreted, replicas):
 """
     text = step(variables("w"), body)
     found = interpreted(text, replicas, {"x": rows(replicas)})
-    total = sum(rank + turn for rank in range(replicas) for turn in range(3))
+    total = sum(rank + trip for rank in range(replicas) for trip in range(3))
     np.testing.assert_array_equal(values(found, "w"), total * X)
 
 
@@ -57,7 +57,7 @@ def test_a_loop_over_numbers_of_the_rank(interpreted, replicas):
     "lower, upper", [(2**63 - 4, 2**63 - 1), (-(2**63), -(2**63) + 3)]
 )
 def test_a_loop_up_to_the_ends_of_the_integers(interpreted, lower, upper):
-    """Bounds that are the greatest and the least number are bounds like others."""
+    """Loops whose bound is the greatest or the least index have three trips."""
     body = f"""
   %lower = arith.constant {lower} : index
   %upper = arith.constant {upper} : index
@@ -80,20 +80,20 @@ def test_a_loop_up_to_the_ends_of_the_integers(interpreted, lower, upper):
 def test_counters_of_loops_that_are_no_indices(
     interpreted, bound, exchange, kind
 ):
-    """As in fori_loop: the counter, from -2 to 4 by 2, is a factor of what is
-    summed.
+    """As in fori_loop: the counter, from -2 to 4 by 2, is a factor of each
+    summand.
     """
     end = f"%to = arith.constant 4 : {kind}"
     if bound == "data":
         end = f"%stored = replica.read @end : tensor<{kind}>\n  %to = tensor.extract %stored[] : tensor<{kind}>"
-    turn = multiples() if exchange else multiples(combine("s", "y", "add", "x"))
+    rest = multiples() if exchange else multiples(combine("s", "y", "add", "x"))
     body = f"""
   %from = arith.constant -2 : {kind}
   {end}
   %by = arith.constant 2 : {kind}
   %zeros = arith.constant dense<0.0> : {T}
   %r = scf.for %k = %from to %to step %by iter_args(%total = %zeros) -> {T} : {kind} {{
-    %number = arith.sitofp %k : {kind} to f32{turn}
+    %number = arith.sitofp %k : {kind} to f32{rest}
   }}
   %all = replica.all_reduce mean %r : {T}
   replica.assign @w, %all : {T}
@@ -108,8 +108,8 @@ def test_counters_of_loops_that_are_no_indices(
 
 
 def test_counters_that_are_unsigned(interpreted):
-    """From 0 to 250 by 50 as numbers without a sign: as signed ones, 250 is
-    before 0.
+    """From 0 to 250 by 50, compared as unsigned: as a signed i8, 250 is less
+    than 0.
     """
     body = f"""
   %from = arith.constant 0 : i8
@@ -129,9 +129,9 @@ def test_counters_that_are_unsigned(interpreted):
 
 
 @pytest.mark.parametrize("kind", ["f32", "i32", "index"])
-def test_numbers_that_one_kernel_gives_to_another(interpreted, kind):
-    """A loop inside of a kernel ends in a number, which decides how often
-    another loop exchanges, and is a factor in a third.
+def test_numbers_that_one_kernel_passes_to_another(interpreted, kind):
+    """The result of a loop inside of a kernel is the trip count of another
+    loop, which has a collective, and a factor in a third kernel.
     """
     number = {
         "f32": "%n = arith.fptosi %m : f32 to i32\n  %limit = arith.index_cast %n : i32 to index",
@@ -178,7 +178,7 @@ def test_numbers_that_one_kernel_gives_to_another(interpreted, kind):
         body,
     )
     found = interpreted(text, 2, {"x": rows(2)})
-    # Three times x is added to x, then four times; the factor is two times
-    # four.
+    # The first loop adds x three times to x, the second four times; the
+    # factor is two times four.
     np.testing.assert_array_equal(values(found, "w"), 8 * X)
     np.testing.assert_array_equal(values(found, "v"), 64 * X)

@@ -70,8 +70,8 @@ def test_too_deep(tools, tmp_path, tool, kind):
     )
 
 
-# As deep as is allowed: the brackets of the step and of its last type are among
-# them.
+# The largest allowed depth, which includes the brackets of the step and of its
+# last type.
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("kind", ["regions", "locations", "aliases"])
 def test_as_deep_as_is_allowed(tools, tmp_path, kind, level):
@@ -98,7 +98,7 @@ def test_as_deep_as_is_allowed(tools, tmp_path, kind, level):
         )
 
 
-# What only looks like brackets: arrows, comparisons, strings and comments.
+# Characters that are no brackets: in arrows, comparisons, strings and comments.
 def test_no_brackets(tools, tmp_path):
     path = tmp_path / "step.mlir"
     many = 600

@@ -98,7 +98,7 @@ replica.step @step(%ids: tensor<{batch}xi64> {{replica.batch = "ids"}}, %half: t
 
 def run_table(tools, folder, rows, batch, replicas, ids, *options, **strategy):
     """The rows that each replica found, the table afterwards, and the bytes
-    that replicas gave and got.
+    that replicas sent and received.
     """
     source = folder / f"table-{rows}.mlir"
     source.write_text(
@@ -236,14 +236,14 @@ def if_below_one(number, then):
   }}"""
 
 
-# Servers and replicas go through branches and loops together, and find their
-# conditions each for itself.
+# Servers and replicas take the same path through branches and loops; each
+# computes the conditions itself.
 TOGETHER = {
     "an element of a mean": f"""
   %g = replica.all_reduce mean %x : tensor<4xf32>
   {if_below_one("%g[%c0] : tensor<4xf32>", "replica.assign_add @b, %x : tensor<4xf32>")}""",
-    "an element of a mean, turn by turn": f"""
-  scf.for %i = %c0 to %turns step %c1 {{
+    "an element of a mean in a loop": f"""
+  scf.for %i = %c0 to %trips step %c1 {{
     %v = replica.read @a : tensor<4xf32>
     %d = arith.subf %v, %x : tensor<4xf32>
     replica.assign_sub @a, %d : tensor<4xf32>
@@ -261,8 +261,8 @@ TOGETHER = {
       replica.assign_sub @b, %x : tensor<4xf32>
     }}
   }}""",
-    "a scalar that is reduced in each turn": f"""
-  scf.for %i = %c0 to %turns step %c1 {{
+    "a scalar that is reduced in a loop": f"""
+  scf.for %i = %c0 to %trips step %c1 {{
     %v = replica.read @s : tensor<f32>
     %y = tensor.extract %x[%c1] : tensor<4xf32>
     %z = tensor.from_elements %y : tensor<f32>
@@ -271,13 +271,13 @@ TOGETHER = {
     %g = replica.all_reduce mean %d : tensor<f32>
     {if_below_one("%g[] : tensor<f32>", "replica.assign_add @t, %d : tensor<f32>")}
   }}""",
-    "a norm, and loops in one another": """
+    "a norm, and nested loops": """
   %zero = arith.constant dense<0.0> : tensor<f32>
   %g = replica.all_reduce mean %x : tensor<4xf32>
   %n = linalg.dot ins(%g, %g : tensor<4xf32>, tensor<4xf32>) outs(%zero : tensor<f32>) -> tensor<f32>
   %e = tensor.extract %n[] : tensor<f32>
   %q = arith.cmpf ogt, %e, %one : f32
-  scf.for %i = %c0 to %turns step %c1 {
+  scf.for %i = %c0 to %trips step %c1 {
     scf.for %j = %c0 to %i step %c1 {
       scf.if %q {
         replica.assign_add @b, %x : tensor<4xf32>
@@ -291,7 +291,7 @@ VARIABLES = {"a": "4xf32", "b": "4xf32", "s": "f32", "t": "f32"}
 
 @pytest.mark.parametrize("replicas, servers", [(1, 2), (3, 1), (3, 2), (4, 3)])
 @pytest.mark.parametrize("name", TOGETHER)
-def test_servers_and_replicas_go_the_same_way(
+def test_servers_and_replicas_take_the_same_path(
     tools, tmp_path, name, replicas, servers
 ):
     variables = ""
@@ -309,13 +309,13 @@ replica.step @step(%x: tensor<4xf32> {{replica.batch = "x"}}, %k: tensor<i32> {{
   %c1 = arith.constant 1 : index
   %one = arith.constant 1.0 : f32
   %kk = tensor.extract %k[] : tensor<i32>
-  %turns = arith.index_cast %kk : i32 to index
+  %trips = arith.index_cast %kk : i32 to index
 {TOGETHER[name]}
   replica.return
 }}
 """)
-    # Both sides of each branch, and no iteration.
-    for value, turns in ((0.5, 3), (2.5, 3), (-2.5, 0)):
+    # Each branch is taken and not taken; loops have three or no iterations.
+    for value, trips in ((0.5, 3), (2.5, 3), (-2.5, 0)):
         x = {
             f"x@{r}": np.array(
                 [value, -value, value / 2, 4 * value], np.float32
@@ -324,7 +324,7 @@ replica.step @step(%x: tensor<4xf32> {{replica.batch = "x"}}, %k: tensor<i32> {{
             for r in range(replicas)
         }
         np.savez(tmp_path / "x.npz", **x)
-        given = ("--inputs", tmp_path / "x.npz", "--set", f"k={turns}")
+        given = ("--inputs", tmp_path / "x.npz", "--set", f"k={trips}")
         expected = results(
             tools.run(
                 "lockstep-interpret", source, f"--replicas={replicas}", *given

@@ -20,7 +20,7 @@ CHUNK = 10
 
 
 def replicas_of(seed):
-    """As the generator has it."""
+    """The number of replicas that the generator chooses for a seed."""
     return 2 + seed // 4 % 4
 
 
@@ -112,19 +112,19 @@ def check(
         artifact = tools.compile(
             source, folder / "step.lockstep", *options, *partitioner, level
         )
-        for ways in (["--threads=2"], more):
+        for run_options in (["--threads=2"], more):
             found = tools.run(
-                "lockstep-run", artifact, *arguments, *ways
+                "lockstep-run", artifact, *arguments, *run_options
             ).stdout.splitlines()
             assert sorted(found) == sorted(expected), (
-                f"seed {seed}, {level}, {ways}\n{text}"
+                f"seed {seed}, {level}, {run_options}\n{text}"
             )
     return True
 
 
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, CHUNK))
 def test_what_is_accepted_compiles_and_gives_the_same(tools, tmp_path, first):
-    # Every fourth one is in collective form, which is not compiled.
+    # Every fourth program is in collective form, which is not compiled.
     seeds = [seed for seed in range(first, first + CHUNK) if seed % 4 != 3]
     accepted = sum(check(tools, tmp_path, seed) for seed in seeds)
     assert accepted > 0

@@ -1,4 +1,4 @@
-"""Sums and means over replicas: compiled programs give the interpreter's bits."""
+"""Sums and means over replicas, bitwise equal compiled and interpreted."""
 
 import numpy as np
 import pytest
@@ -177,7 +177,7 @@ def test_extremes_of_booleans_are_all_and_any(interpreted, replicas):
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 def test_leaving_out_exchanges_changes_no_bit(interpreted, element, replicas):
     """Sums of equal values, repeated and unused sums: with seven replicas the
-    order of the additions shows.
+    order of the additions affects the bits.
     """
     tensor = f"tensor<1x64x{element}>"
     names = ["again", "mean", "repeated"]
@@ -223,8 +223,8 @@ replica.step @step(%data: tensor<1x64xf32> {{replica.batch = "x"}}) {{
 @pytest.mark.parametrize("replicas", [1, 2, 3, 8])
 @pytest.mark.parametrize("option", ["--reassociate=false", "--reassociate"])
 def test_sums_of_sums(tools, tmp_path, option, replicas):
-    """Exchanged once where that is allowed, and close to what two exchanges
-    give.
+    """One collective if reassociation is allowed, else two; both results are
+    close to the exact sum.
     """
     tensor = "tensor<1x64xf32>"
     source = tmp_path / "step.mlir"

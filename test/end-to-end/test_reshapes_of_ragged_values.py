@@ -12,8 +12,8 @@ ROWS = [2, 0, 3]
 
 @pytest.fixture
 def results(tools, tmp_path):
-    """`results(body, type)`: what a step of the batch %x, up to three rows of
-    two, gives as %y on each replica, in all ways alike.
+    """`results(body, type)` executes a step of the batch %x, up to three rows
+    of two, in every configuration; returns the batches and each replica's %y.
     """
 
     def run(body, kind, replicas):
@@ -91,7 +91,7 @@ def test_two_dimensions_to_one_and_back(results, replicas):
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_only_the_size_of_a_batch_is_needed(results, replicas):
-    """As in the gradient of a sum."""
+    """As in the gradient of a sum, which does not read the elements."""
     arrays, found = results(
         """%one = arith.constant 1.0 : f32
   %place = tensor.empty(%n) : tensor<?x2xf32>

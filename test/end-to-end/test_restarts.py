@@ -2,11 +2,11 @@
 loss and the whole next state are JAX's.
 
 The states are too large to commit: JAX computes them beside the compiled step,
-  which runs through the C API. Gradients are not
-continuous where two elements of a pooling window are equal up to rounding, or
-  an activation is zero: which way such a step goes is
-chance, and different on each machine. There JAX says how far its own result
-moves if the state is rounded differently.
+which runs through the C API. Gradients are not continuous where two elements of
+a pooling window are equal up to rounding, or an activation is zero: the result
+of such a step depends on roundings, and differs between machines. The allowed
+difference is then how far JAX's own result moves if the state is rounded
+differently.
 """
 
 import numpy as np
@@ -40,8 +40,8 @@ def relative_error(found, expected):
 
 
 def chance(jax, step, state, expected, seed):
-    """How far each variable is moved by relative changes of the state of the
-    size of a rounding: the most of some.
+    """How far each variable moves if the state changes by relative errors of
+    the size of a rounding: the maximum over some draws.
     """
     rng = np.random.default_rng(seed)
 

@@ -62,7 +62,7 @@ def test_several_in_one_bucket(
 @pytest.mark.parametrize("shifted", [False, True])
 @pytest.mark.parametrize("divided", [False, True])
 def test_own_rows_of_a_sum(run, replicas, shifted, divided):
-    """Each replica uses two rows of a sum or of what is divided from it: its own, or those that begin at its number."""
+    """Each replica uses two rows of a sum or of a quotient of it: its own, or those that begin at its number."""
     given, got = tensor((2 * replicas, 3)), tensor((2, 3))
     body = collective(
         "s", "all_reduce", [("%x", given)], [given], reduction="sum"
@@ -84,7 +84,7 @@ def test_own_rows_of_a_sum(run, replicas, shifted, divided):
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_gathered_parts_of_own_rows(run, replicas):
-    """Each replica's own rows of a sum differ, and so does what they are gathered to from parts of them."""
+    """Each replica takes one row of its own rows of a sum; the rows are gathered."""
     rows = replicas * replicas
     given, own, part = tensor((rows,)), tensor((replicas,)), tensor((1,))
     body = collective(

@@ -21,8 +21,8 @@ def artifact(compiled):
 
 @pytest.fixture
 def refused(tools, mlp, artifact):
-    """Runs for two steps, unless a file does not fit, and returns what it says
-    then; None leaves an option out.
+    """Runs for two steps with a file that does not fit, and returns the error;
+    None leaves an option out.
     """
 
     def run(*options, model=artifact, **files):
@@ -246,7 +246,7 @@ def test_checkpoint_of_another_run(tools, mlp, artifact, refused, tmp_path):
     assert "truncated" in refused("--save", tmp_path, "--resume")
 
 
-# It is tried before the first step, not after the last.
+# The error occurs before the first step, not after the last.
 def test_folder_that_cannot_be_written(refused, tmp_path):
     (tmp_path / "file").touch()
     said = refused("--save", tmp_path / "file" / "below")

@@ -39,7 +39,7 @@ SCALAR = re.compile(
 def draw(random, element, shape):
     if element == "i1":
         return random.integers(0, 2, shape).astype(np.bool_)
-    # Places in tables, some of which do not exist, and counts.
+    # Row numbers, some of which are out of range, and counts.
     low, high = (-2, 9) if element.startswith("i") else (-3, 4)
     return random.integers(low, high, shape).astype(TYPES[element])
 
@@ -256,7 +256,7 @@ def test_what_workers_do_on_their_own_adds_up(
         floats["weights"], np.full(6, -steps * (steps + 1) // 2, np.float32)
     )
     assert np.frombuffer(saved["seen"][2], np.int64)[0] == steps - steps // 3
-    # What is no row of the table is found as zeros.
+    # Ids that are no row of the table yield zeros.
     lines = read_metrics(tmp_path / "metrics.jsonl")
     assert len(lines) == steps
     for line in lines:

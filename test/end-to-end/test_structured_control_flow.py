@@ -1,5 +1,5 @@
-"""Control flow of other forms than the compiler keeps: switches and blocks.
-Compiled programs give the interpreter's bits, and NumPy's values."""
+"""Control flow that the compiler lowers to other forms: switches and blocks.
+Compiled programs equal the interpreter bitwise, and have NumPy's values."""
 
 import numpy as np
 import pytest
@@ -24,8 +24,8 @@ REPLICAS = [1, 2, 3, 4]
 def test_a_switch_whose_sides_issue_the_same_collectives(
     interpreted, replicas, decided
 ):
-    """Each side contributes something else, and does something else with the
-    sum. One of the sides has a switch inside.
+    """The sides contribute different operands, and use the sum differently. One
+    of them has a nested switch.
     """
     own = """%at = arith.constant 0 : index
   %from = tensor.extract %which[%at] : tensor<1xi32>
@@ -73,9 +73,9 @@ def test_a_switch_whose_sides_issue_the_same_collectives(
 
 @pytest.mark.parametrize("replicas", [1, 3])
 @pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
-def test_a_switch_that_all_take_alike(interpreted, exchange, replicas):
-    """On a number that all replicas have: with a collective on one side only,
-    and without.
+def test_a_switch_on_a_uniform_number(interpreted, exchange, replicas):
+    """The number is equal on all replicas. One side has a collective, or no
+    side has one.
     """
     one = (
         f"%y = replica.all_reduce sum %x : {T}"
@@ -119,8 +119,8 @@ def test_a_switch_that_all_take_alike(interpreted, exchange, replicas):
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize("limit", [10.0, 1000.0])
 def test_a_step_that_is_left_early(interpreted, replicas, limit):
-    """All replicas return if the sum is too large; else there is a loop of
-    blocks, in which they exchange.
+    """All replicas return early if the sum is too large; else they execute a
+    loop of blocks with a collective.
     """
     body = f"""
   %limit = arith.constant {limit} : f32
@@ -156,8 +156,8 @@ def test_a_step_that_is_left_early(interpreted, replicas, limit):
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
-def test_blocks_that_replicas_go_through_differently(interpreted, replicas):
-    """All paths issue the same: a switch of blocks on data of each replica."""
+def test_blocks_where_replicas_take_different_paths(interpreted, replicas):
+    """A branch on per-replica data; both paths issue the same collective."""
     body = f"""
   %at = arith.constant 0 : index
   %c = tensor.extract %which[%at] : tensor<1xi1>
@@ -184,11 +184,11 @@ def test_blocks_that_replicas_go_through_differently(interpreted, replicas):
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
-def test_a_branch_that_makes_the_scale_and_the_own_gradient(
+def test_a_branch_with_a_uniform_and_a_per_replica_result(
     interpreted, replicas
 ):
-    """Loss scaling: the results of a branch without collectives are partly
-    equal on all replicas. They are assigned, and decide a collective.
+    """Loss scaling: of the results of a branch without collectives, the scale
+    is uniform. It is assigned, and a branch with a collective depends on it.
     """
     body = f"""
   %limit = arith.constant 5.0 : f32
@@ -237,9 +237,9 @@ def test_a_branch_that_makes_the_scale_and_the_own_gradient(
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-def test_a_loop_that_counts_alike_and_sums_its_own(interpreted, replicas):
-    """The count, which is the same on all replicas, decides a collective behind
-    the loop.
+def test_a_loop_with_a_uniform_count_and_a_varying_sum(interpreted, replicas):
+    """A branch with a collective after the loop depends on the count, which is
+    equal on all replicas.
     """
     body = f"""
   %c0 = arith.constant 0 : index
@@ -269,10 +269,10 @@ def test_a_loop_that_counts_alike_and_sums_its_own(interpreted, replicas):
             replicas,
             {"x": rows(replicas), "n": np.full(replicas, n, np.int32)},
         )
-        turns = max(0, 9 - n * replicas)
+        trips = max(0, 9 - n * replicas)
         np.testing.assert_array_equal(
             values(found, "w"),
-            (replicas * (1 + turns) * X if n * replicas <= 9 else 0 * X),
+            (replicas * (1 + trips) * X if n * replicas <= 9 else 0 * X),
         )
 
 
@@ -280,8 +280,8 @@ def test_a_loop_that_counts_alike_and_sums_its_own(interpreted, replicas):
 def test_loops_and_branches_on_both_sides_of_a_varying_branch(
     interpreted, replicas
 ):
-    """Both sides go through the same loop and a branch in it, with collectives
-    of their own values, and assign to one variable.
+    """Both sides have the same loop with a branch in it, with collectives of
+    different operands, and assign to one variable.
     """
     body = f"""
   {RANK}
@@ -290,12 +290,12 @@ def test_loops_and_branches_on_both_sides_of_a_varying_branch(
   %i1 = arith.constant 1 : i32
   %total = replica.all_reduce sum %n : tensor<1xi32>
   %number = tensor.extract %total[%c0] : tensor<1xi32>
-  %turns = arith.index_cast %number : i32 to index
+  %trips = arith.index_cast %number : i32 to index
   %isMany = arith.cmpi sgt, %number, %i1 : i32
   %isFirst = arith.cmpi eq, %own, %c0 : index
   %r = scf.if %isFirst -> {T} {{
     {combine("d", "x", "add", "x")}
-    %s = scf.for %i = %c0 to %turns step %c1 iter_args(%a = %d) -> {T} {{
+    %s = scf.for %i = %c0 to %trips step %c1 iter_args(%a = %d) -> {T} {{
       %t = scf.if %isMany -> {T} {{
         %q = replica.all_reduce sum %a : {T}
         scf.yield %q : {T}
@@ -308,7 +308,7 @@ def test_loops_and_branches_on_both_sides_of_a_varying_branch(
     }}
     scf.yield %s : {T}
   }} else {{
-    %s = scf.for %i = %c0 to %turns step %c1 iter_args(%a = %x) -> {T} {{
+    %s = scf.for %i = %c0 to %trips step %c1 iter_args(%a = %x) -> {T} {{
       scf.if %isMany {{
         %q = replica.all_reduce sum %x : {T}
       }}
@@ -326,15 +326,15 @@ def test_loops_and_branches_on_both_sides_of_a_varying_branch(
         body,
         given={"n": "tensor<1xi32>"},
     )
-    for turns in (0, 1, 3):
+    for trips in (0, 1, 3):
         data = {
             "x": rows(replicas),
-            "n": np.array([turns] + [0] * (replicas - 1), np.int32),
+            "n": np.array([trips] + [0] * (replicas - 1), np.int32),
         }
         found = interpreted(text, replicas, data)
         first, others, v = 2 * X, X, 0 * X
-        for _ in range(turns):
-            if turns > 1:
+        for _ in range(trips):
+            if trips > 1:
                 first = first + (replicas - 1) * X
             v = first + (replicas - 1) * others
             first, others = first + X, others * X
@@ -346,7 +346,7 @@ def test_loops_and_branches_on_both_sides_of_a_varying_branch(
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_functions_that_hold_collectives(interpreted, replicas):
-    """Called from the step, from each other, and from cross-replica context."""
+    """Called from the step, from another function, and inside of merge_call."""
     functions = f"""
 func.func private @of_all(%each: !replica.per_replica<{T}>) -> {T} {{
   %s = replica.reduce sum %each : !replica.per_replica<{T}> -> {T}
@@ -375,7 +375,7 @@ func.func private @of_one(%x: {T}) -> {T} {{
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_blocks_inside_of_an_operation(interpreted, replicas):
     """A switch between the blocks of a region, on a number that all replicas
-    have, with a collective on one of its ways.
+    have, with a collective on one of its paths.
     """
     body = f"""
   %one = arith.constant dense<1> : tensor<i32>

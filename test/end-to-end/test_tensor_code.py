@@ -41,7 +41,7 @@ def step(state, batch, scalars):
 
 SCAN = "scan = lambda v, reverse: lax.scan(lambda c, y: (c * 0.5 + y, c), jnp.zeros(8), v, reverse=reverse)[1]"
 GRADIENT = 'return {{"g": jax.grad(lambda v: jnp.sum({0} ** 2))(x)}}'
-# Sums of ones that stop growing where they are rounded after every element.
+# Sums of ones: they would stop growing if every partial sum were rounded.
 HALF = """one = lambda *shape: jnp.ones(shape, jnp.{0}) + 0 * x[0, 0].astype(jnp.{0})
 return {{
     "product": one(2, 4096) @ one(4096, 3),
@@ -70,8 +70,8 @@ return {
     "update": lax.dynamic_update_slice(x, jnp.ones((2, 2)), (i[0], i[1])),
 }"""
 
-# Cases of exponential time: sums of one number with itself, and consecutive
-# branches in a loop.
+# Cases that once took exponential time: sums of a number with itself, and
+# consecutive branches in a loop.
 SUMS = """number = x[0, 0]
 for _ in range(40):
     number = jnp.tanh(number + number)

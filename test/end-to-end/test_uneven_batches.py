@@ -1,5 +1,5 @@
 """Data that replicas cannot share evenly: every example counts once, all
-replicas take the same steps, and any number of them can go on.
+replicas take the same steps, and any number of them can resume.
 """
 
 import numpy as np
@@ -122,7 +122,7 @@ def test_without_the_option_the_remainder_is_dropped(run, data):
 
 
 @pytest.mark.parametrize("before, after", [(4, 2), (2, 3), (1, 4), (3, 1)])
-def test_other_replicas_go_on(run, data, tmp_path, before, after):
+def test_another_number_of_replicas_resumes(run, data, tmp_path, before, after):
     """A run stopped in the midst of an epoch is resumed by another number of
     replicas, which see the rest of it.
     """

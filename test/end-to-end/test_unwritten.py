@@ -57,8 +57,8 @@ EXPECTED = {
 
 
 def module(form, trips):
-    """A step that decides by the last element whether replicas exchange
-    anything.
+    """A step in which a branch with a collective depends on the last
+    element.
     """
     return f"""replica.variable @trips : tensor<i32> {{initial = dense<{trips}> : tensor<i32>}}
 replica.variable @found : tensor<4xf32> {{initial = dense<7.0> : tensor<4xf32>}}
@@ -93,7 +93,7 @@ replica.step @step() -> (tensor<4xf32> {{replica.metric = "m"}}) {{
     [(form, trips) for form, cases in EXPECTED.items() for trips in cases],
 )
 @pytest.mark.parametrize("replicas", [1, 3])
-def test_what_nobody_has_written_is_zero(interpreted, form, trips, replicas):
+def test_unwritten_elements_are_zero(interpreted, form, trips, replicas):
     expected = EXPECTED[form][trips]
     found = interpreted(
         module(form, trips), replicas, options=((), ("--simplify=false",))

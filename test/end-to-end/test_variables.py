@@ -1,5 +1,5 @@
 """Reads and assignments of variables by synchronization and aggregation:
-compiled programs give the interpreter's bits.
+compiled programs equal the interpreter bitwise.
 """
 
 import os
@@ -54,8 +54,8 @@ def test_aggregations_of_assignments(interpreted, replicas):  # [5.2-sum]
 @pytest.mark.parametrize("replicas", REPLICAS)  # [5.3-read-context]
 @pytest.mark.parametrize("element", ["f32", "f64", "bf16", "i32"])
 def test_on_read_variables_across_replicas(interpreted, element, replicas):
-    """Each replica adds its own row; merge_calls read the combination, as do
-    all replicas together, and give the copies of a sum equal parts of a value.
+    """Each replica adds its own row. Reads in cross-replica context combine the
+    copies; an assignment there splits a value among the copies of a sum.
     """
     tensor = f"tensor<1x4x{element}>"
     kinds = ["sum", "only_first_replica"] + (

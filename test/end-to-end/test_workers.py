@@ -15,7 +15,7 @@ from started import Started
 UNDER = ["--replicas=1", "--strategy=parameter_server", "--servers=2"]
 
 # `n` counts steps, `w` adds up rows, `half` counts every second one in a
-# branch. All numbers of a row are equal, so at each moment those of `w` are.
+# branch. All elements of a row are equal, so those of `w` are at all times.
 MODULE = """
 replica.strategy @strategy {kind = #replica.kind<parameter_server>}
 replica.variable @n : tensor<f32> {initial = dense<0.0> : tensor<f32>}
@@ -206,7 +206,7 @@ def test_one_worker_is_like_all_replicas_together(
     assert np.mean(losses[-10:]) < np.mean(losses[:10])
 
 
-def test_what_was_saved_is_gone_on_with(counters):
+def test_a_saved_state_is_resumed(counters):
     counters("-O2", 30, "--workers=3", "--save-every=7")
     metrics, variables, said = counters("-O2", 75, "--workers=2", "--resume")
     assert "resuming after 30 steps" in said
@@ -231,8 +231,8 @@ def test_a_worker_that_is_stuck_ends_the_run(counters):  # [8-coordinator]
     )
 
 
-# What has begun ends, and is all that counts: the steps are the first ones,
-# without a gap.
+# The steps that have begun are finished, and no others are counted: they are
+# the first ones, without a gap.
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_signal_ends_the_run_after_the_steps_at_hand(
     tools, command, tmp_path, workers
@@ -309,8 +309,8 @@ def test_other_strategies_are_refused(tools, compiled, counters):
     assert "--workers" in error(mirrored, "--steps=1", "--workers=0")
 
 
-# The server of `n` and its workers decide by the same value whether they
-# exchange anything more, whatever others make of `n` meanwhile.
+# Whether the server of `n` and a worker communicate further depends on the
+# value that the worker has read, even if other workers change `n` meanwhile.
 DECISION = """
 replica.strategy @strategy {kind = #replica.kind<parameter_server>}
 replica.variable @n : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>}
@@ -336,7 +336,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {r
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("workers", [2, 4])
-def test_a_server_decides_by_what_it_has_given(tools, tmp_path, level, workers):
+def test_a_server_branches_on_the_sent_value(tools, tmp_path, level, workers):
     source = tmp_path / "step.mlir"
     source.write_text(DECISION)
     np.savez(

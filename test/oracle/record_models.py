@@ -5,8 +5,8 @@
 Writes `test/oracle/models/NAME.json` for each model named, or for all. Under
 `runs`, by the number of replicas, it holds for each metric
 
-- `metrics`: its value in every step, and `evaluation`: what `evaluate` tells
-  about the final state, if the model has one;
+- `metrics`: its value in every step, and `evaluation`: what `evaluate` returns
+  for the final state, if the model has one;
 - `movement`, `evaluation_movement`: how far these move when each float of the
   initial state is multiplied by 1 + 1e-7 or 1 - 1e-7. It is the largest
   distance among some draws of the signs, in this step or an earlier one: a
@@ -27,8 +27,8 @@ import zoo
 
 PERTURBATION = 1e-7
 DRAWS = 16
-#: A metric that moves by more than this part of its largest value would be
-#: compared with nothing.
+#: A metric that moves by more than this part of its largest value cannot be
+#: compared.
 LARGEST_MOVEMENT = 2e-3
 
 
@@ -61,8 +61,8 @@ def record(entry, replicas):
     """Returns the metrics of a model with some replicas, and their movement.
 
     Raises:
-      ValueError: if a metric is not finite, or moves so far that comparing
-        with it would say nothing.
+      ValueError: if a metric is not finite, or moves so far that a
+        comparison with it would be meaningless.
     """
     from lockstep import contract
 

@@ -1,6 +1,6 @@
 // RUN: lockstep-compile --stop-after=import %s | FileCheck %s
 
-// Padding within padding that has a stride keeps its place: the element is at
+// Padding that is inserted with a stride keeps its position: the element is at
 // 1 + 1 * 2. MLIR's own canonicalization places it at 1 + 1.
 
 // CHECK-LABEL: replica.step @step

@@ -294,7 +294,7 @@ def test_two_captures_in_two_folders_are_the_same_bytes(tmp_path):
 
 
 def test_a_capture_after_a_run_is_the_same(make, run, replicas):
-    """Traces of plain JAX are not taken for traces of the capture."""
+    """Cached traces of plain JAX are not reused for the capture."""
     model = make()
     before = captured(model)
     state, x = model.init(0), np.ones((replicas, 4, 3), np.float32)
@@ -304,7 +304,7 @@ def test_a_capture_after_a_run_is_the_same(make, run, replicas):
 
 
 def test_booleans_are_packed(make):
-    """Eight elements a byte, which is how LLVM 22 reads constants of booleans."""
+    """Eight elements per byte, as LLVM 22 reads constants of booleans."""
     mask = np.tril(np.ones((31, 31), bool))
     text, _ = capture.capture(
         make(

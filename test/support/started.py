@@ -1,4 +1,4 @@
-"""A tool that a test has started and disturbs while it runs."""
+"""A running tool that a test has started and sends signals to."""
 
 import atexit
 import subprocess

@@ -7,9 +7,9 @@ crossing     cross-replica context: reductions, gathers, merge_call, updates
 state        variables with every synchronization and aggregation, scatters
 control      control flow and gradients
 corners      host numbers of each replica, empty nests, casts, slices as tensors, variables that replicas make
-faults       programs that are wrong in one way, which is known
+faults       programs with one known error
 variants     recorded cases with other values, shapes, types, replica counts and strategies
-exactness    whether a result depends on how it is rounded: such a case says nothing
+exactness    whether a result depends on how it is rounded: such a case is dropped
 """
 
 from .cases import generate

@@ -68,7 +68,7 @@ def all_reduce(draw: Draw) -> dict:
 
 
 def chain(draw: Draw) -> dict:
-    """Several collectives, each on what came out of the one before."""
+    """Several collectives, each on the result of the one before."""
     spec, dtype, shape = draw.strategy(), draw.dtype(), draw.shape()
     inputs = {"x": draw.per_replica(spec["replicas"], dtype, shape)}
     body, value = [], "x"
@@ -159,8 +159,8 @@ def sparse(draw: Draw) -> dict:
 
 
 def regrouping(draw: Draw) -> dict:
-    """What run makes of results: one object, N objects, host scalars, nests of
-    them.
+    """How `run` regroups results: one object, N objects, host scalars, nests
+    of them.
     """
     spec = draw.strategy()
     dtype = draw.dtype()

@@ -240,7 +240,7 @@ def gather_gradient(draw: Draw) -> dict:
 
 
 def barrier(draw: Draw) -> dict:
-    """What comes out of merge_call is a constant to a gradient."""
+    """The result of merge_call is a constant for a gradient."""
     spec = draw.several()
     inputs = {"x": draw.per_replica(spec["replicas"], "f32", draw.shape())}
     merge = op(

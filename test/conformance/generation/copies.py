@@ -45,8 +45,8 @@ def one_copy(draw: Draw) -> dict:  # [5.2-component]
 
 
 def rows_of_central(draw: Draw) -> dict:  # [5.2-scatter-other]
-    """Every scatter of replicas into a variable that has one copy takes the
-    rows of all, whatever adds them up.
+    """Every scatter of replicas into a variable that has one copy applies the
+    rows of all replicas, with any aggregation.
     """
     replicas, dtype, rows = (
         draw.number(2, 4),
@@ -77,7 +77,7 @@ def rows_of_central(draw: Draw) -> dict:  # [5.2-scatter-other]
 
 
 def replicas_values_for_central(draw: Draw) -> dict:  # [5.2-cross-central]
-    """Of a value of each replica, the one copy is assigned that of replica 0."""
+    """A per-replica value is assigned: the one copy gets that of replica 0."""
     dtype, shape = draw.dtype(), draw.shape()
     replicas = draw.number(2, 4)
     inputs = {"x": draw.per_replica(replicas, dtype, shape)}
@@ -102,8 +102,8 @@ def replicas_values_for_central(draw: Draw) -> dict:  # [5.2-cross-central]
 
 
 def inside_of_update(draw: Draw) -> dict:  # [4-update-around]
-    """The function of an update reduces and gathers values of all replicas that
-    it finds around it.
+    """The function of an update reduces and gathers per-replica values that it
+    captures from outside.
     """
     spec, dtype, shape = (
         draw.strategy(),
@@ -146,8 +146,8 @@ def inside_of_update(draw: Draw) -> dict:  # [4-update-around]
 
 
 def inside_of_merge(draw: Draw) -> dict:  # [4-update-around]
-    """The function of a merge_call reduces values of all replicas that were
-    there before the replicas were.
+    """The function of a merge_call reduces per-replica values that were
+    defined before the replicas were run.
     """
     spec, dtype, shape = (
         draw.strategy(),

@@ -1,4 +1,4 @@
-"""What the other families have none of: host numbers of each replica, empty
+"""Cases that the other families lack: host numbers of each replica, empty
 nests, casts through narrow types, slices as tensors, variables that replicas
 make, updates that write another variable."""
 
@@ -142,7 +142,7 @@ def casts(draw: Draw) -> dict:
 
 
 def dense_slices(draw: Draw) -> dict:
-    """Slices where a tensor is wanted: they are the rows of one."""
+    """Indexed slices where a tensor is expected: they are converted to one."""
     spec, dtype, rows = draw.strategy(), draw.float_dtype(), draw.number(2, 4)
 
     inputs = {

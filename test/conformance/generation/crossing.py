@@ -11,7 +11,7 @@ from .draw import Draw
 
 def reduce(draw: Draw) -> dict:
     """Axis none, one, or several; ragged along the reduced axis, with replicas
-    that have nothing.
+    that have no elements.
     """
     spec, dtype = draw.strategy(), draw.dtype()
     rank = draw.number(1, 3)

@@ -1,5 +1,5 @@
-"""What replicas have of other types, ranks, sizes and kinds, or not at all;
-loops and branches whose sizes and trips are data.
+"""Values whose type, rank, size or kind differs between replicas, or that some
+replicas lack; loops and branches whose sizes and trip counts are data.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .draw import Draw
 
 def _sides(draw: Draw) -> list[list[dict]]:
     """Two alternatives for `r`, computed from the vector `x`."""
-    ways = [
+    choices = [
         op("neg", "r", a="x"),
         op("cast", "r", a="x", dtype=draw.pick(("i32", "i64"))),
         op("expand_dims", "r", a="x", axis=draw.pick((0, 1))),
@@ -27,16 +27,16 @@ def _sides(draw: Draw) -> list[list[dict]]:
             dense_shape=[3],
         ),
     ]
-    first = draw.number(0, len(ways) - 1)
+    first = draw.number(0, len(choices) - 1)
     return [
-        [ways[first]],
-        [ways[(first + draw.number(1, len(ways) - 1)) % len(ways)]],
+        [choices[first]],
+        [choices[(first + draw.number(1, len(choices) - 1)) % len(choices)]],
     ]
 
 
 def branch(draw: Draw) -> dict:  # [1.2-regroup-differing]
-    """A branch on the replica's number leaves something else on each side; it
-    is returned, passed on, or computed with.
+    """A branch on the replica's number sets `r` to a different value on each
+    side; it is returned, passed on, or computed with.
     """
     spec = draw.several()
     sides = _sides(draw)
@@ -97,8 +97,8 @@ def branch(draw: Draw) -> dict:  # [1.2-regroup-differing]
 
 
 def inputs_of_each(draw: Draw) -> dict:
-    """Replicas get tensors of other types and ranks, numbers of the host,
-    slices; all of them become sums of one type.
+    """Replicas get tensors of different types and ranks, host numbers, or
+    indexed slices; all of them become sums of one type.
     """
     spec = draw.several()
 
@@ -179,14 +179,14 @@ def ragged_branch(draw: Draw) -> dict:  # [1.2-local-results-ragged]
 
 def loop_gradient(draw: Draw) -> dict:  # [2.4-loop]
     """A gradient through a loop whose trip count is a tensor, equal on all
-    replicas if they rendezvous inside.
+    replicas if the loop has a collective.
     """
     spec = draw.strategy()
     replicas = spec["replicas"]
-    meets = draw.chance(0.5)
+    exchanges = draw.chance(0.5)
     count = (
         shared(i32(draw.number(1, 3)))
-        if meets
+        if exchanges
         else {"per_replica": [i32(draw.number(1, 3)) for _ in range(replicas)]}
     )
     inputs = {
@@ -203,7 +203,7 @@ def loop_gradient(draw: Draw) -> dict:  # [2.4-loop]
                 value="c",
             )
         ]
-        if meets
+        if exchanges
         else [op("neg", "s", a="c")]
     )
     inner.append(op(draw.pick(("add", "sub", "mul")), "t", a="s", b="w"))

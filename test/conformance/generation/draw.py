@@ -76,8 +76,8 @@ class Draw:
     def ragged(
         self, replicas: int, dtype: str, shape: Sequence[int], axis: int
     ) -> dict:
-        """Of one shape but for one axis, where a replica may have nothing at
-        all.
+        """Tensors of one shape except for the size of one axis, which may be 0
+        on a replica.
         """
         shapes = [
             [
@@ -148,7 +148,7 @@ class Draw:
         return self.pick(("assign", "assign_add", "assign_sub"))
 
     def aggregation(self) -> str:
-        """What makes one value of those of several replicas."""
+        """The aggregation that combines the values of several replicas."""
         return self.pick(("SUM", "MEAN", "ONLY_FIRST_REPLICA"))
 
     def nest(self, names: Sequence[str], depth: int = 2):

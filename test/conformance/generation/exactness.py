@@ -1,8 +1,8 @@
 """Whether a result depends on how it is rounded.
 
 The same case is evaluated once more with every float widened to f64. Only if
-both agree is the expected value a fact about the program, and not about the
-order of additions or the width of an accumulator:
+both agree is the expected value determined by the program, independent of the
+order of additions and the width of an accumulator:
 narrow results must be equal, f32 results within 2.5e-7, a quarter of what a
 comparison allows.
 """

@@ -475,8 +475,8 @@ def no_destination(draw: Draw, given: Given) -> list[dict]:
     return [op("broadcast_to", "r", value="k", destinations=None)]
 
 
-# The class of each; and whether it concerns strategies that keep a copy of each
-# variable only.
+# Each fault, the class of its diagnostic, and whether it applies only to
+# strategies with several copies of a variable.
 FAULTS = (
     (diverging, "E_COLLECTIVE_DIVERGENCE", False),
     (in_varying_control_flow, "E_COLLECTIVE_IN_CONTROL_FLOW", False),

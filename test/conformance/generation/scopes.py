@@ -8,7 +8,7 @@ from .draw import Draw
 
 
 def flags(draw: Draw) -> dict:  # [4-call-for-each]
-    """Host scalars that are the same on every replica stay what they are."""
+    """Host scalars that are equal on all replicas are returned as they are."""
     spec = draw.strategy()
     body = [
         op("in_cross_replica_context", "a"),
@@ -36,8 +36,8 @@ def flags(draw: Draw) -> dict:  # [4-call-for-each]
 
 
 def made_in_scope(draw: Draw) -> dict:
-    """A variable made in the strategy's scope is its own; one made beside
-    another likewise.
+    """A variable created in the strategy's scope belongs to the strategy, also
+    one that is colocated with another.
     """
     spec, dtype, shape = draw.strategy(), draw.float_dtype(), draw.shape()
     made = variable("w", draw.tensor(dtype, shape), None, draw.aggregation())
@@ -70,7 +70,7 @@ def made_in_scope(draw: Draw) -> dict:
 
 
 def non_slot(draw: Draw) -> dict:
-    """A function once on each device that variables live on."""
+    """A function is executed once on each device that has variables."""
     spec, dtype, shape = draw.strategy(), draw.dtype(), draw.shape()
     inputs = {
         "k": {"shared": draw.tensor(dtype, shape)},

@@ -131,8 +131,8 @@ def across(draw: Draw) -> dict:
 
 
 def on_read(draw: Draw) -> dict:
-    """Written by each replica alone, read by all together; cross-replica writes
-    that a read gives back.
+    """Each replica writes its own copy, a read combines the copies; and
+    cross-replica writes whose value a read returns.
     """
     spec = draw.strategy()
     dtype, shape = draw.dtype(), draw.shape()

@@ -1,8 +1,8 @@
 """Variants of recorded cases: the same program with other values, shapes,
 element types, replicas, strategies, nests.
 
-A variant must come to the same kind of result as its template: a value, or an
-  error of the same class.
+A variant must have the same kind of result as its template: a value, or an
+error of the same class.
 Where a change breaks the program (a constant whose shape depends on the number
 of replicas) it is no variant.
 """

@@ -2,8 +2,8 @@
 
 `evaluate(case)` runs the `program` of one case and returns its result in the
 format of the cases.
-It is the second opinion on every expected value: it shares no code with the
-  compiler, the runtime
+It checks every expected value independently: it shares no code with the
+compiler, the runtime
 or the interpreter, and imports nothing of them.
 
     errors        the classes of diagnostics

@@ -35,7 +35,7 @@ class Context:
         return self.kind == "replica"
 
     def mark_varying(self, value):
-        """Values of a divergent branch may differ, whatever they were made of."""
+        """Values of a divergent branch may differ, even of equal operands."""
 
         def mark(leaf):
             if isinstance(leaf, Tensor) and not leaf.varying:
@@ -75,12 +75,12 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """What a replica says when it needs the others: the same `signature` on
-    each, its own `payload`.
+class Rendezvous:
+    """The request of a replica to synchronize with the others: all must have
+    the same `signature`; each has its own `payload`.
 
-    When all have come, `act` is run once, in cross-replica context, on all
-    payloads; it returns one answer a replica.
+    When all have arrived, `act` is run once, in cross-replica context, on all
+    payloads; it returns one answer for each replica.
     """
 
     signature: tuple

@@ -21,6 +21,6 @@ class Rejected(Exception):
 
 
 class Malformed(ValueError):
-    """The case is not one of the language: the fault is the case file's, and no
-    result is due.
+    """The case is not one of the language: the case file is wrong, and no
+    result is expected.
     """

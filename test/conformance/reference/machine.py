@@ -1,9 +1,9 @@
 """One worker that runs a program, and the workers of a case that run it
 together.
 
-Replicas are coroutines. They are advanced in turn, each to its next rendezvous;
-when all have arrived the step is taken and they continue. Workers rendezvous in
-the same manner, one level up.
+Replicas are coroutines. Each in order is advanced to its next rendezvous;
+when all have arrived, the operation is executed and they continue. Workers
+rendezvous in the same manner, one level up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from inspect import isgenerator
 import numpy as np
 
 from . import statements  # noqa: F401  (declares the handlers)
-from .contexts import HANDLERS, Context, Exchange, Meeting, Scope, require
+from .contexts import HANDLERS, Context, Exchange, Rendezvous, Scope, require
 from .errors import Malformed, Rejected
 from .nests import map_nest
 from .record import write_value, write_variable
@@ -54,7 +54,7 @@ def evaluate(case: dict) -> dict | list[dict]:
     workers = [Worker(strategy, index) for index in range(strategy.workers)]
     with np.errstate(all="ignore"):
         try:
-            results = meet_workers([w.program(case, inputs) for w in workers])
+            results = run_workers([w.program(case, inputs) for w in workers])
         except Rejected as rejected:
             results = [{"error": rejected.code}] * len(workers)
     return results if strategy.kind == "multi_worker_mirrored" else results[0]
@@ -81,25 +81,25 @@ def _parse_input(literal: dict, strategy: Strategy):
 
 
 def advance(coroutines: list[Generator], answers: list) -> tuple[list, list]:
-    """Runs each to its next rendezvous: `(results, meetings)`, of which one is
-    empty unless they disagree.
+    """Runs each to its next rendezvous: `(results, arrivals)`, of which one is
+    empty. It is an error if they do not reach the same rendezvous.
     """
-    results, meetings = [], []
+    results, arrivals = [], []
     for coroutine, answer in zip(coroutines, answers, strict=True):
         try:
-            meetings.append(coroutine.send(answer))
+            arrivals.append(coroutine.send(answer))
         except StopIteration as stop:
             results.append(stop.value)
-    if meetings and (
-        results or any(m.signature != meetings[0].signature for m in meetings)
+    if arrivals and (
+        results or any(a.signature != arrivals[0].signature for a in arrivals)
     ):
         raise Rejected(
             "E_COLLECTIVE_DIVERGENCE", "replicas issue different collectives"
         )
-    return results, meetings
+    return results, arrivals
 
 
-def meet_workers(programs: list[Generator]) -> list:
+def run_workers(programs: list[Generator]) -> list:
     results, exchanges = advance(programs, [None] * len(programs))
     while exchanges:
         results, exchanges = advance(
@@ -256,8 +256,8 @@ class Worker:
     def copy_of(
         self, target: Variable | Component, context: Context
     ) -> Component | None:
-        """The one copy that a variable stands for here; None for a variable of
-        many copies in cross-replica context.
+        """The copy of a variable that is accessed here; None for a variable of
+        several copies in cross-replica context.
         """
         if isinstance(target, Component):
             return target
@@ -273,7 +273,7 @@ class Worker:
 
     def read(self, target: Variable | Component, context: Context) -> Generator:
         """The value of a variable; under `ON_READ` in cross-replica context,
-        what its copies add up to.
+        the aggregated value of its copies.
         """
         copy = self.copy_of(target, context)
         variable = copy.variable if copy else target
@@ -304,10 +304,10 @@ class Worker:
             )
         return (json.dumps(said, sort_keys=True),)
 
-    def meet(self, context: Context, meeting: Meeting) -> Generator:
+    def join(self, context: Context, rendezvous: Rendezvous) -> Generator:
         if context.in_replica:
-            return (yield meeting)
-        (answer,) = yield from meeting.act([meeting.payload])
+            return (yield rendezvous)
+        (answer,) = yield from rendezvous.act([rendezvous.payload])
         return answer
 
     def exchange(self, signature: tuple, payload) -> Generator:
@@ -315,7 +315,7 @@ class Worker:
         return (yield Exchange(signature, payload))
 
     def exchange_parts(self, signature: tuple, parts: list) -> Generator:
-        """The parts of all replicas, in order, of this worker's."""
+        """The parts of the replicas of all workers, in order."""
         gathered = yield from self.exchange(signature, parts)
         return [part for worker_parts in gathered for part in worker_parts]
 
@@ -346,9 +346,9 @@ class Worker:
             replica(index, replica_id)
             for index, replica_id in enumerate(self.ids)
         ]
-        results, meetings = advance(replicas, [None] * len(replicas))
-        while meetings:
-            yield from self.exchange(meetings[0].signature, None)
-            answers = yield from meetings[0].act([m.payload for m in meetings])
-            results, meetings = advance(replicas, answers)
+        results, arrivals = advance(replicas, [None] * len(replicas))
+        while arrivals:
+            yield from self.exchange(arrivals[0].signature, None)
+            answers = yield from arrivals[0].act([a.payload for a in arrivals])
+            results, arrivals = advance(replicas, answers)
         return results

@@ -1,4 +1,4 @@
-"""What becomes of one value from each replica: sums, means, concatenations.
+"""Combines one value from each replica: sums, means, concatenations.
 `parts` are in replica order.
 """
 

@@ -1,8 +1,8 @@
 """Static analysis of statements: do replicas rendezvous in them, may their
 values differ?
 
-Branches that are not taken count too: a program is right or wrong as a whole,
-  not by what it happens to do.
+Branches that are not taken count too: whether a program is correct does not
+depend on its data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .nests import leaves
 from .values import varies
 from .variables import Component, Layout, Variable
 
-MEETING = frozenset(
+RENDEZVOUS = frozenset(
     {"all_reduce", "all_gather", "merge_call", "update", "variable"}
 )
 BODIES = ("fn", "body", "then", "else")
@@ -56,7 +56,7 @@ def has_collective(statements, lookup: Lookup) -> bool:
     count, too.
     """
     for s in nested(statements):
-        if s["op"] in MEETING:
+        if s["op"] in RENDEZVOUS:
             return True
         if s["op"].startswith(("assign", "scatter_")):
             target = lookup(s["var"]) if isinstance(s["var"], str) else None

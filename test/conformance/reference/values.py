@@ -35,9 +35,9 @@ NUMBERS = FLOATS | INTEGERS
 class Tensor:
     """An array and two facts that the array does not show.
 
-    `varying`: replicas may hold different values here. It follows from where a
-    value comes from, not from what it happens to be, because that is all a
-    compiler can know.
+    `varying`: replicas may hold different values here. It depends on how a
+    value is computed, not on its actual elements, because a compiler
+    only knows the former.
     `identity`: equal for two tensors exactly if they are one and the same
     tensor. Regrouping unwraps a value that is one and the same on all replicas,
     and keeps apart those that are only equal.
@@ -56,7 +56,7 @@ class Tensor:
         return self.array.shape
 
     def alias(self, **changes) -> Tensor:
-        """The same tensor to regrouping, another one to a tape."""
+        """A tensor that regrouping treats as this one, but a tape does not."""
         return replace(self, **changes)
 
     def copy(self, **changes) -> Tensor:

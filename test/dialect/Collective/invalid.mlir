@@ -1,26 +1,26 @@
 // RUN: lockstep-opt %s --split-input-file --verify-diagnostics -o /dev/null
 
-// Every rule of the verifiers. Classes in brackets are those of the error table.
+// Each rule of the verifiers has a case that violates it. Names in brackets are the error classes of docs/semantics.md.
 
-// A group has ranks ...
+// A group has at least one rank.
 // expected-error@+1 {{expected at least one rank}}
 collective.group @g {ranks = array<i64>}
 
 // -----
 
-// ... ascending, each once ...
+// The ranks of a group are strictly ascending.
 // expected-error@+1 {{expected ranks that are not negative and ascending, found 1 at position 1}}
 collective.group @g {ranks = array<i64: 1, 1>}
 
 // -----
 
-// ... counted from 0.
+// The ranks of a group are not negative.
 // expected-error@+1 {{expected ranks that are not negative and ascending, found -1 at position 0}}
 collective.group @g {ranks = array<i64: -1, 1>}
 
 // -----
 
-// A collective names a group ...
+// A collective names a group that the module declares.
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error@+1 {{unknown group @all}}
   %h = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
@@ -30,7 +30,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// ... so does a barrier.
+// A barrier names a group that the module declares.
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error@+1 {{unknown group @all}}
   collective.barrier @all
@@ -39,7 +39,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// Some kinds reduce ...
+// A kind that reduces needs a reduction.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error@+1 {{expected a reduction for kind 'all_reduce', found 'none'}}
@@ -50,7 +50,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// ... others do not.
+// A kind that does not reduce has no reduction.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error@+1 {{expected no reduction for kind 'broadcast', found 'sum'}}
@@ -61,7 +61,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// Only numbers are reduced [E_DTYPE_UNSUPPORTED].
+// Only numbers can be reduced [E_DTYPE_UNSUPPORTED].
 collective.group @all
 func.func @f(%a: tensor<4xi1>) {
   // expected-error@+1 {{expected elements that are numbers, found 'i1' [E_DTYPE_UNSUPPORTED]}}
@@ -72,7 +72,7 @@ func.func @f(%a: tensor<4xi1>) {
 
 // -----
 
-// Each operand has a result ...
+// A collective has a result for each operand.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error@+1 {{expected one pending result for each of 2 operands, found 1}}
@@ -83,7 +83,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// ... of its type.
+// The result of a reduction has the type of its operand.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error@+1 {{expected a pending result of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
@@ -94,7 +94,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// A reduction may leave its result in the f32 that it accumulated f16 or bf16 in, but f32 is not accumulated in f64.
+// The result of a reduction of f16 or bf16 may be in f32, the type of the accumulator; a reduction of f32 has no result in f64.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected a pending result of type 'tensor<4xf32>', found 'tensor<4xf64>'}}
@@ -105,7 +105,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// A gather has an axis ...
+// An all_gather needs an axis.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected an axis for kind 'all_gather'}}
@@ -116,7 +116,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... of its operands [E_AXIS_RANGE] ...
+// The axis of an all_gather is an axis of its operands [E_AXIS_RANGE].
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected an axis in [0, 1), found 1 [E_AXIS_RANGE]}}
@@ -127,7 +127,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... which have one [E_SCALAR_GATHER] ...
+// A scalar has no axis to gather along [E_SCALAR_GATHER].
 collective.group @all
 func.func @f(%a: tensor<f32>) {
   // expected-error@+1 {{expected an operand with an axis to gather along, found the scalar 'tensor<f32>' [E_SCALAR_GATHER]}}
@@ -138,7 +138,7 @@ func.func @f(%a: tensor<f32>) {
 
 // -----
 
-// ... gives results of their rank and element type ...
+// The result of an all_gather has the rank and the element type of the operand.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected a pending result of rank 1 and element type 'f32', found 'tensor<?xf64>'}}
@@ -149,7 +149,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... says how large they become ...
+// An all_gather has a size operand for each dynamic dimension of its results.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected a size for each of 1 dynamic dimensions of the results, found 0}}
@@ -160,7 +160,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... leaves other dimensions as they are [E_SHAPE_MISMATCH] ...
+// An all_gather changes the size of its axis only [E_SHAPE_MISMATCH].
 collective.group @all
 func.func @f(%a: tensor<2x3xf32>) {
   // expected-error@+1 {{expected dimension 1 of the pending result to be as in the operand 'tensor<2x3xf32>', found 'tensor<?x4xf32>' [E_SHAPE_MISMATCH]}}
@@ -171,7 +171,7 @@ func.func @f(%a: tensor<2x3xf32>) {
 
 // -----
 
-// ... and counts the ranks of its group [E_SHAPE_MISMATCH].
+// The size of the axis in the result is the sum of the sizes of all ranks of the group [E_SHAPE_MISMATCH].
 collective.group @all {ranks = array<i64: 0, 1>}
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected 8 rows from 2 ranks, found 'tensor<12xf32>' [E_SHAPE_MISMATCH]}}
@@ -182,7 +182,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// A reduction has no axis.
+// An all_reduce has no axis.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error@+1 {{expected no axis for kind 'all_reduce'}}
@@ -203,7 +203,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// What is started is waited for ...
+// Each start has a wait.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error@+1 {{expected exactly one wait for each start}}
@@ -213,7 +213,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// ... once ...
+// A start has only one wait.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error@+1 {{expected exactly one wait for each start}}
@@ -225,7 +225,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// ... in the same block ...
+// A start and its wait are in the same block.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %c: i1) {
   %h = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
@@ -238,7 +238,7 @@ func.func @f(%a: tensor<4xf32>, %c: i1) {
 
 // -----
 
-// ... by its own start ...
+// The operand of a wait is the result of a start.
 collective.group @all
 func.func @f(%h: !collective.pending<tensor<4xf32>>, %a: tensor<4xf32>) {
   // expected-error@+1 {{expected the pending value of a 'collective.start' in the same block}}
@@ -248,7 +248,7 @@ func.func @f(%h: !collective.pending<tensor<4xf32>>, %a: tensor<4xf32>) {
 
 // -----
 
-// ... naming the operands again ...
+// A wait has the same operands as its start.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-note@+1 {{the start is here}}
@@ -260,7 +260,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// ... with the results that are pending.
+// The results of a wait have the types of the pending results.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   %h = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
@@ -271,7 +271,7 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// Only some kinds have a root ...
+// Only some kinds have a root.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected no root for kind 'all_reduce'}}
@@ -282,7 +282,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... and without one, what is given is got.
+// A reduce without a root has a result for each operand.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected one pending result for each of 1 operands, found 0}}
@@ -304,7 +304,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// A part that neither gives nor gets is none.
+// A rooted collective has operands or results at each rank.
 collective.group @all
 func.func @f() {
   // expected-error@+1 {{expected operands or results, found neither}}
@@ -320,7 +320,7 @@ collective.group @all {with_replicas}
 
 // -----
 
-// A permute says where each rank gets from ...
+// A permute has a list of sources: the rank from which each rank receives.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected 'sources' for kind 'permute'}}
@@ -331,7 +331,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... no other kind does ...
+// Other kinds than permute have no sources.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected no 'sources' for kind 'broadcast'}}
@@ -342,7 +342,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... by ranks or -1 ...
+// Sources are ranks, or -1 for none.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected sources that are ranks or -1, found -2}}
@@ -353,7 +353,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... each of which gives once.
+// Each rank is the source of at most one rank.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected each rank to be the source of one at most, found 1 again}}
@@ -364,7 +364,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// There is one source for each rank of a group ...
+// A permute has one source for each rank of its group.
 collective.group @pair {ranks = array<i64: 0, 2>}
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected a source for each of 2 ranks, found 3}}
@@ -375,7 +375,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... and it is one of them.
+// The sources of a permute are members of its group.
 collective.group @pair {ranks = array<i64: 0, 2>}
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected sources among the ranks of group @pair, found 1}}
@@ -386,7 +386,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// What goes from one rank to another is between two.
+// A receive is between the two ranks of a group.
 collective.group @three {ranks = array<i64: 0, 2, 3>}
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected a group of 2 ranks for kind 'recv', found 3}}
@@ -397,7 +397,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// What is given as it is has the type of what is got.
+// The result of a broadcast has the type of its operand.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected a pending result of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
@@ -408,7 +408,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// Parts are along an axis that there is ...
+// The axis of an all_to_all is an axis of its operand.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected an axis in [0, 1), found 1 [E_AXIS_RANGE]}}
@@ -419,7 +419,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... which a scalar has not ...
+// A scalar has no axis to divide among ranks.
 collective.group @all
 func.func @f(%a: tensor<f32>) {
   // expected-error@+1 {{expected an operand with an axis to cut it along, found the scalar 'tensor<f32>' [E_SCALAR_GATHER]}}
@@ -430,7 +430,7 @@ func.func @f(%a: tensor<f32>) {
 
 // -----
 
-// ... and all ranks have one.
+// The size of the axis of an all_to_all is divisible by the number of ranks.
 collective.group @three {ranks = array<i64: 0, 2, 3>}
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected an operand with as many rows for each of 3 ranks, found 'tensor<4xf32>' [E_SHAPE_MISMATCH]}}
@@ -441,7 +441,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// So it is where parts are reduced ...
+// The operand of a reduce_scatter has as many rows as the results of all ranks together.
 collective.group @three {ranks = array<i64: 0, 2, 3>}
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected an operand with 6 rows, 2 for each of 3 ranks, found 'tensor<4xf32>' [E_SHAPE_MISMATCH]}}
@@ -452,7 +452,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... which are as the operand in all other dimensions.
+// A reduce_scatter changes the size of its axis only.
 collective.group @all
 func.func @f(%a: tensor<4x2xf32>) {
   // expected-error@+1 {{expected dimension 1 of the pending result to be as in the operand 'tensor<4x2xf32>', found 'tensor<2x1xf32>' [E_SHAPE_MISMATCH]}}
@@ -463,7 +463,7 @@ func.func @f(%a: tensor<4x2xf32>) {
 
 // -----
 
-// A scatter has rows and counts ...
+// A scatter has two operands: rows, and their counts.
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {
   // expected-error@+1 {{expected the rows and their counts, found 1 operands}}
@@ -474,7 +474,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// ... which are numbers.
+// The counts of a scatter are i64.
 collective.group @all
 func.func @f(%a: tensor<4xf32>, %n: tensor<1xi32>) {
   // expected-error@+1 {{expected counts of type tensor<nxi64>, found 'tensor<1xi32>'}}

@@ -8,25 +8,25 @@ collective.group @even {ranks = array<i64: 0, 2>}
 
 // CHECK-LABEL: func.func @exchange
 func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>, %n: tensor<4xbf16>, %total: index) {
-  // A bucket: one collective with two operands, on its channel.
+  // A bucket, which is one collective with several operands, and its channel.
   // CHECK: %[[H:.*]] = collective.start all_reduce sum @all channel 3(%[[A:.*]], %[[B:.*]] : tensor<4xf32>, tensor<2x3xf32>) {bytes_per_pack = 64 : i64} -> <tensor<4xf32>, tensor<2x3xf32>>
   %h = collective.start all_reduce sum @all channel 3 (%a, %b : tensor<4xf32>, tensor<2x3xf32>) {bytes_per_pack = 64 : i64}
       -> !collective.pending<tensor<4xf32>, tensor<2x3xf32>>
   // CHECK: collective.wait %[[H]](%[[A]], %[[B]] : tensor<4xf32>, tensor<2x3xf32>) : <tensor<4xf32>, tensor<2x3xf32>> -> tensor<4xf32>, tensor<2x3xf32>
   %r:2 = collective.wait %h (%a, %b : tensor<4xf32>, tensor<2x3xf32>)
       : !collective.pending<tensor<4xf32>, tensor<2x3xf32>> -> tensor<4xf32>, tensor<2x3xf32>
-  // Before channels are assigned, with an axis and dynamic sizes along it.
+  // An all_gather without a channel, as before channels are assigned, with a dynamic size along its axis.
   // CHECK: collective.start all_gather none @even axis 0(%{{.*}} : tensor<?x3xf32>) sizes(%{{.*}}) -> <tensor<?x3xf32>>
   %g = collective.start all_gather none @even axis 0 (%v : tensor<?x3xf32>) sizes(%total) -> !collective.pending<tensor<?x3xf32>>
   %all = collective.wait %g (%v : tensor<?x3xf32>) : !collective.pending<tensor<?x3xf32>> -> tensor<?x3xf32>
   // CHECK: collective.start reduce_scatter max @all
   %s = collective.start reduce_scatter max @all (%a : tensor<4xf32>) -> !collective.pending<tensor<1xf32>>
   %part = collective.wait %s (%a : tensor<4xf32>) : !collective.pending<tensor<1xf32>> -> tensor<1xf32>
-  // Sums that are not rounded to the 16 bits of their operands.
+  // A sum of bf16 whose result is not rounded and stays in f32.
   // CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<4xbf16>) -> <tensor<4xf32>>
   %w = collective.start all_reduce sum @all (%n : tensor<4xbf16>) -> !collective.pending<tensor<4xf32>>
   %sum = collective.wait %w (%n : tensor<4xbf16>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
-  // Ranks that others get from, by rank.
+  // A permute names the source of each rank of its group; -1 is none.
   // CHECK: collective.start permute none @even(%{{.*}} : tensor<4xf32>) {sources = array<i64: 2, -1>} -> <tensor<4xf32>>
   %m = collective.start permute none @even (%a : tensor<4xf32>) {sources = array<i64: 2, -1>} -> !collective.pending<tensor<4xf32>>
   %moved = collective.wait %m (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
@@ -37,7 +37,7 @@ func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>,
   return
 }
 
-// Exchanges with a rank of another role: this function's part is to give, or to get.
+// Collectives with a root of another role: this function only receives (broadcast), or only sends (reduce).
 // CHECK: collective.group @server {ranks = array<i64: 4>, with_replicas}
 collective.group @server {ranks = array<i64: 4>, with_replicas}
 // CHECK-LABEL: func.func @rooted

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --split-input-file --verify-diagnostics -o /dev/null
 
-// Kernels, invokes and what stands at the level of the module.
+// Rules for kernels, invocations and declarations of a module.
 
 // expected-error@+1 {{expected tensors, then values of type 'index' as arguments, found 'tensor<8xf32>'}}
 device.kernel @order(index, tensor<8xf32>) -> tensor<8xf32>
@@ -117,7 +117,7 @@ device.constants {bytes = dense<0> : tensor<4xi8>}
 
 // -----
 
-// Sizes that are known only at run time come in registers ...
+// Each dynamic dimension of an argument or result needs an argument of type index that holds its size.
 // expected-error@+1 {{expected an argument of type 'index' for each of 2 dynamic dimensions, found 1}}
 device.kernel @k(%a: tensor<?xf32>, %n: index) -> tensor<?xf32> attributes {bounds = array<i64: 4>} {
   device.yield %a : tensor<?xf32>
@@ -125,7 +125,7 @@ device.kernel @k(%a: tensor<?xf32>, %n: index) -> tensor<?xf32> attributes {boun
 
 // -----
 
-// ... and those of results have bounds.
+// Each dynamic dimension of a result needs a bound.
 // expected-error@+1 {{expected 'bounds' to have 1 entries, one for each dynamic dimension of the results, found 0}}
 device.kernel @k(%a: tensor<?xf32>, %n: index, %m: index) -> tensor<?xf32> {
   device.yield %a : tensor<?xf32>

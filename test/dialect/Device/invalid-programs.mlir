@@ -1,8 +1,8 @@
 // RUN: lockstep-opt %s --split-input-file --verify-diagnostics -o /dev/null
 
-// What commands of a program must be like, and what they are to each other.
+// Rules for programs: for each command, and between commands.
 
-// Sizes are counts of bytes.
+// The sizes of a program's memories are not negative.
 // expected-error@+1 {{expected 'shared' not to be negative, found -1}}
 device.program @p role "worker" replica 64 shared -1 input 64 registers 2 channels 2 {
   device.return
@@ -10,7 +10,7 @@ device.program @p role "worker" replica 64 shared -1 input 64 registers 2 channe
 
 // -----
 
-// Slices lie inside of their memory ...
+// A slice ends inside of its memory space.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{ends at byte 68, outside of the 64 bytes of space 'replica'}}
   %a = device.slice replica[36] : !device.buffer<tensor<8xf32>>
@@ -19,7 +19,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// The same for the bound of a dynamic one.
+// A slice of dynamic size ends inside of its memory space when it has its largest size.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{ends at byte 96, outside of the 64 bytes of space 'shared'}}
   %a = device.slice shared[32] {size_registers = array<i64: 0>, bound = 64 : i64} : !device.buffer<tensor<?xf32>>
@@ -28,7 +28,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... do not start before it ...
+// The offset of a slice is not negative.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected an offset that is not negative and a multiple of the element's 4 bytes, found -4}}
   %a = device.slice shared[-4] : !device.buffer<tensor<8xf32>>
@@ -37,7 +37,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... and are aligned to their elements.
+// The offset of a slice is a multiple of its element's size.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected an offset that is not negative and a multiple of the element's 4 bytes, found 2}}
   %a = device.slice shared[2] : !device.buffer<tensor<8xf32>>
@@ -46,7 +46,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// Only inputs have names.
+// Only slices of space 'input' have names.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{names the batch tensor 'x', but lies in space 'shared'}}
   %a = device.slice shared[0] "x" : !device.buffer<tensor<8xf32>>
@@ -55,7 +55,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// Dynamic sizes are held in registers ...
+// A slice of dynamic size names the registers that hold its sizes.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected 'size_registers' for the dynamic sizes of 'tensor<?xf32>'}}
   %a = device.slice shared[0] : !device.buffer<tensor<?xf32>>
@@ -64,7 +64,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... one for each dimension ...
+// A slice of dynamic size has a bound.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected a 'bound' for the dynamic sizes of 'tensor<?xf32>'}}
   %a = device.slice shared[0] {size_registers = array<i64: 0>} : !device.buffer<tensor<?xf32>>
@@ -89,7 +89,7 @@ device.program @p role "worker" replica 0 shared 64 input 0 registers 2 channels
 
 // -----
 
-// ... that is dynamic ...
+// A static dimension has no register.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected -1 for dimension 0 of 'tensor<8xf32>', found 0}}
   %a = device.slice shared[0] {size_registers = array<i64: 0>} : !device.buffer<tensor<8xf32>>
@@ -98,7 +98,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... and that the program has.
+// The registers of a slice are registers of the program.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected a register in [0, 2), found 2}}
   %a = device.slice shared[0] {bound = 8 : i64, size_registers = array<i64: 2>} : !device.buffer<tensor<?xf32>>
@@ -107,7 +107,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// A launch names a kernel ...
+// A launch names a kernel that the module declares.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
   %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
@@ -119,7 +119,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... with as many reads ...
+// A launch has as many reads as its kernel has tensor arguments.
 device.kernel @k(tensor<8xf32>, index) -> tensor<8xf32>
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -132,7 +132,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... and writes as it has ...
+// A launch has as many writes as its kernel has results.
 device.kernel @k(tensor<8xf32>, index) -> tensor<8xf32>
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -145,7 +145,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... of the same types ...
+// The buffers of a launch have the types of the kernel's arguments and results.
 device.kernel @k(tensor<8xf32>, index) -> tensor<8xf32>
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<4xf32>>
@@ -157,7 +157,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... its registers ...
+// A launch has as many registers as its kernel has index arguments.
 device.kernel @k(tensor<8xf32>, index) -> tensor<8xf32>
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -170,7 +170,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... which the program has ...
+// The registers of a launch are registers of the program.
 device.kernel @k(tensor<8xf32>, index) -> tensor<8xf32>
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -183,7 +183,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... and scratch memory for each tile.
+// A launch has scratch memory for each tile of its kernel.
 device.kernel @k(tensor<8xf32>) -> tensor<8xf32> attributes {grid = 2 : i64, scratch = 32 : i64}
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -196,7 +196,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... in one buffer ...
+// A kernel without scratch memory gets no buffer for it.
 device.kernel @k(tensor<8xf32>) -> tensor<8xf32>
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -209,7 +209,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... and what native code takes, of which only the sizes are known.
+// For compiled code, of whose arguments only sizes are known, counts and sizes of buffers are compared.
 device.entry @k takes <reads [32] writes [32, 4] in_place [] dynamic [] scratch 0 registers 0> grid 1 flops 0 bytes 0
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -243,7 +243,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// Nothing is written to what belongs to the caller ...
+// A launch does not write to memory of the caller.
 device.kernel @k(tensor<8xf32>, index) -> tensor<8xf32>
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-note@+1 {{the buffer is defined here}}
@@ -255,7 +255,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... by a copy either ...
+// A copy does not write to read-only memory.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-note@+1 {{the buffer is defined here}}
   %x = device.slice constant[0] : !device.buffer<tensor<8xf32>>
@@ -267,7 +267,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... or a collective.
+// A collective does not write to read-only memory.
 collective.group @all
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-note@+1 {{the buffer is defined here}}
@@ -281,7 +281,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// Copies are between buffers of one type.
+// The buffers of a copy have the same type.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
   %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
@@ -294,7 +294,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// A collective names a group ...
+// A collective names a group that the module declares.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
   %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
@@ -307,7 +307,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... so does a barrier.
+// A barrier names a group that the module declares.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{unknown group @all}}
   device.barrier @all channel 0
@@ -316,7 +316,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// Some kinds reduce ...
+// A kind that reduces needs a reduction.
 collective.group @all
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -330,7 +330,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... others do not.
+// A kind that does not reduce has no reduction.
 collective.group @all
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -344,7 +344,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// A gather has an axis.
+// An all_gather needs an axis.
 collective.group @all
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -358,7 +358,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// Each operand has a result ...
+// A collective has a result buffer for each operand.
 collective.group @all
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -372,7 +372,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... of its type.
+// The result buffer of an all_reduce has the type of the operand.
 collective.group @all
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -387,7 +387,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// Channels are counted ...
+// A channel is less than the program's number of channels.
 collective.group @all
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected a channel in [0, 2), found 2}}
@@ -397,7 +397,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... each is one place of the program ...
+// No two commands own the same channel.
 collective.group @all
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-note@+1 {{the channel is that of this 'device.barrier'}}
@@ -409,7 +409,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... what is started is waited for ...
+// Each start has a wait.
 collective.group @all
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
@@ -422,7 +422,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... and nothing else.
+// Each wait has a start.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{waits for channel 0, on which nothing starts}}
   device.wait channel 0
@@ -431,7 +431,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// A section that one replica executes is not inside of another ...
+// A once section, which one replica executes for all, is not nested in another one.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   device.once channel 0 {
     // expected-error@+1 {{expects parent op 'device.program'}}
@@ -443,7 +443,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... meets nobody ...
+// A once section has no collectives, barriers or waits.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   device.once channel 0 {
     // expected-error@+1 {{expects parent op 'device.program'}}
@@ -454,7 +454,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... holds launches and copies only ...
+// A once section has launches and copies only.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   device.once channel 0 {
     // expected-error@+1 {{expected launches and copies in 'device.once'}}
@@ -465,7 +465,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... and writes where all replicas see it.
+// A once section writes only to memory that all replicas share.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
   %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
@@ -479,7 +479,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// Registers are counted: set ...
+// The register that set_register writes is one of the program.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected a register in [0, 2), found 2}}
   device.set_register 2 to 0
@@ -488,7 +488,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... add ...
+// The register that add_register reads is one of the program.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected a register in [0, 2), found -1}}
   device.add_register 0, -1
@@ -497,7 +497,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... load ...
+// The register that load_register writes is one of the program.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %n = device.slice scalar[0] : !device.buffer<tensor<i32>>
   // expected-error@+1 {{expected a register in [0, 2), found 5}}
@@ -507,7 +507,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... compare.
+// The registers that branch_ge compares are registers of the program.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected a register in [0, 2), found 3}}
   device.branch_ge 3, 0 ^bb1 else ^bb1
@@ -517,7 +517,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// A register holds one integer.
+// A register is loaded from a buffer of one integer.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
   %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
@@ -529,7 +529,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// A branch asks one truth value.
+// The condition of a branch is one boolean.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %n = device.slice scalar[0] : !device.buffer<tensor<i32>>
   // expected-error@+1 {{expected a condition of type 'tensor<i1>', found 'tensor<i32>'}}
@@ -540,7 +540,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// The host reads metrics, sums, counts and results ...
+// An output is a metric, sum, count or result.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
   %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
@@ -552,7 +552,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// ... that the program has made.
+// An output is in memory of the program, not of the caller.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   %x = device.slice input[0] "x" : !device.buffer<tensor<8xf32>>
   // expected-error@+1 {{expected a buffer that the program owns, found space 'input'}}
@@ -562,7 +562,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// A program holds commands only.
+// A program has only operations of the device dialect.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected a command of the device dialect in a program}}
   %0 = arith.constant 0 : i32
@@ -571,7 +571,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
-// An output that is no tensor is what JSON can say.
+// A constant output is not a tensor, and has a value that JSON can represent.
 // expected-error@+1 {{expected a value of strings, booleans, i64 and finite f64, found tensor<f32>}}
 device.constant_output "type" = tensor<f32> of "p"
 

@@ -3,7 +3,7 @@
 
 collective.group @all
 
-// A kernel with its attributes, and one that is only declared.
+// A kernel with all attributes, and one without a body.
 // CHECK-LABEL: device.kernel @add(%{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32>, %{{.*}}: index) -> tensor<8xf32>
 // CHECK-SAME: attributes {bytes = 0 : i64, flops = 0 : i64, grid = 2 : i64, in_place = array<i64: 0>, scratch = 64 : i64}
 // CHECK: device.yield %{{.*}} : tensor<8xf32>
@@ -50,7 +50,7 @@ device.remark "bucket" "missed" "the element types differ" in "program"
 // CHECK: device.remark "codegen" "analysis" "2 kernels"
 device.remark "codegen" "analysis" "2 kernels"
 
-// Every command, with a loop and a branch.
+// A program with every command, a loop and a branch.
 // CHECK-LABEL: device.program @program role "worker" replica 256 shared 64 input 96 registers 3 channels 3 {
 device.program @program role "worker" replica 256 shared 64 input 96 registers 3 channels 3 {
   // CHECK: device.slice input[0] "x" : <tensor<8xf32>>

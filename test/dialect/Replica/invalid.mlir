@@ -1,15 +1,15 @@
 // RUN: lockstep-opt %s --split-input-file --verify-diagnostics -o /dev/null
 
-// Every rule of the verifiers. Classes in brackets are those of the error table.
+// Each rule of the verifiers has a case that violates it. Names in brackets with E_ are the error classes of docs/semantics.md.
 
-// There is one strategy. [1.1-mixed]
+// A module has at most one strategy. [1.1-mixed]
 replica.strategy @a {kind = #replica.kind<mirrored>}
 // expected-error@+1 {{expected at most one strategy in a module}}
 replica.strategy @b {kind = #replica.kind<mirrored>}
 
 // -----
 
-// One device holds one replica. [1.3-one-replica-kinds]
+// Strategy 'one_device' has one replica. [1.3-one-replica-kinds]
 // expected-error@+1 {{expected 1 replica for strategy 'one_device', found 2}}
 replica.strategy @a {kind = #replica.kind<one_device>, replicas = 2 : i64}
 
@@ -21,55 +21,55 @@ replica.strategy @a {kind = #replica.kind<mirrored>, replicas = 0 : i64}
 
 // -----
 
-// Only strategies whose variables live on servers have some ... [1.3-parameter-server]
+// Only strategies whose variables are on servers have servers. [1.3-parameter-server]
 // expected-error@+1 {{expected no servers for strategy 'mirrored', found 2 [E_CLUSTER]}}
 replica.strategy @a {kind = #replica.kind<mirrored>, servers = 2 : i64}
 
 // -----
 
-// ... and split variables over them ...
+// A strategy without servers has no partitioner.
 // expected-error@+1 {{expected no partitioner for strategy 'central_storage', which has no servers}}
 replica.strategy @a {kind = #replica.kind<central_storage>, partitioner = #replica.partitioner<fixed 2>}
 
 // -----
 
-// ... of which there is one at least. [1.3-parameter-server]
+// A strategy with servers has at least one. [1.3-parameter-server]
 // expected-error@+1 {{expected a server at least, found 0 [E_CLUSTER]}}
 replica.strategy @a {kind = #replica.kind<parameter_server_sync>, servers = 0 : i64}
 
 // -----
 
-// Workers that are on their own have a replica each. [1.3-one-replica-kinds]
+// Each worker of strategy 'parameter_server' has one replica. [1.3-one-replica-kinds]
 // expected-error@+1 {{expected 1 replica for strategy 'parameter_server', found 2}}
 replica.strategy @a {kind = #replica.kind<parameter_server>, replicas = 2 : i64, servers = 1 : i64}
 
 // -----
 
-// Numbers of a partitioner are positive ...
+// 'num_shards' of a partitioner is positive.
 // expected-error@+1 {{expected a positive 'num_shards', found 0 [E_OPTION_VALUE]}}
 replica.strategy @a {kind = #replica.kind<parameter_server>, partitioner = #replica.partitioner<fixed 0>}
 
 // -----
 
-// ... all of them ...
+// 'min_shard_bytes' of a partitioner is positive.
 // expected-error@+1 {{expected a positive 'min_shard_bytes', found -1 [E_OPTION_VALUE]}}
 replica.strategy @a {kind = #replica.kind<parameter_server>, partitioner = #replica.partitioner<min_size bytes -1 shards 2>}
 
 // -----
 
-// ... and a largest size is given.
+// A max_size partitioner has a 'max_shard_bytes'.
 // expected-error@+1 {{expected a positive 'max_shard_bytes', found 0 [E_OPTION_VALUE]}}
 replica.strategy @a {kind = #replica.kind<parameter_server>, partitioner = #replica.partitioner<max_size shards 2>}
 
 // -----
 
-// A variable is beside another variable ... [8-colocate]
+// A variable is colocated with a variable that the module declares. [8-colocate]
 // expected-error@+1 {{unknown variable @w}}
 replica.variable @v : tensor<4xf32> {colocate_with = @w}
 
 // -----
 
-// ... that has its place already.
+// The other variable is declared first.
 // expected-error@+1 {{expected to be colocated with a variable that stands before it, found @w}}
 replica.variable @v : tensor<4xf32> {colocate_with = @w}
 replica.variable @w : tensor<4xf32>
@@ -90,31 +90,31 @@ replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<median>}
 
 // -----
 
-// Variables hold numbers ...
+// The elements of a variable are integers or floats.
 // expected-error@+1 {{expected elements that are integers or floats, found 'index'}}
 replica.variable @v : tensor<4xindex>
 
 // -----
 
-// ... of static shape ...
+// The shape of a variable is static.
 // expected-error@+1 {{attribute 'type' failed to satisfy constraint}}
 replica.variable @v : tensor<?xf32>
 
 // -----
 
-// ... initial values have their type ...
+// An initial value has the type of its variable.
 // expected-error@+1 {{expected an initial value of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
 replica.variable @v : tensor<4xf32> {initial = dense<0.0> : tensor<2xf32>}
 
 // -----
 
-// ... and are small.
+// An initial value in a module is small.
 // expected-error@+1 {{expected an initial value of at most 4096 bytes, found 4100; give it by name in a safetensors file}}
 replica.variable @v : tensor<1025xf32> {initial = sparse<0, 1.0> : tensor<1025xf32>}
 
 // -----
 
-// Bindings have names ...
+// The name of a binding is a string.
 // expected-error@+1 {{expected 'replica.batch' to be a non-empty string, found 3 : i32}}
 replica.step @s(%x: tensor<4xf32> {replica.batch = 3 : i32}) {
   replica.return
@@ -122,7 +122,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = 3 : i32}) {
 
 // -----
 
-// ... that are not empty ...
+// The name of a binding is not empty.
 // expected-error@+1 {{expected 'replica.scalar' to be a non-empty string, found ""}}
 replica.step @s(%x: tensor<4xf32> {replica.scalar = ""}) {
   replica.return
@@ -130,7 +130,7 @@ replica.step @s(%x: tensor<4xf32> {replica.scalar = ""}) {
 
 // -----
 
-// ... and are of a known kind, for arguments ...
+// A binding of an argument is of a known kind.
 // expected-error@+1 {{unknown argument attribute 'replica.btach'}}
 replica.step @s(%x: tensor<4xf32> {replica.btach = "x"}) {
   replica.return
@@ -138,7 +138,7 @@ replica.step @s(%x: tensor<4xf32> {replica.btach = "x"}) {
 
 // -----
 
-// ... and for results.
+// A binding of a result is of a known kind.
 // expected-error@+1 {{unknown result attribute 'replica.batch'}}
 replica.step @s(%x: tensor<4xf32>) -> (tensor<4xf32> {replica.batch = "x"}) {
   replica.return %x : tensor<4xf32>
@@ -146,7 +146,7 @@ replica.step @s(%x: tensor<4xf32>) -> (tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// A default belongs to a scalar ...
+// Only a scalar has a default value.
 // expected-error@+1 {{expected 'replica.default' beside 'replica.scalar'}}
 replica.step @s(%x: tensor<f32> {replica.batch = "x", replica.default = 1.0 : f32}) {
   replica.return
@@ -154,7 +154,7 @@ replica.step @s(%x: tensor<f32> {replica.batch = "x", replica.default = 1.0 : f3
 
 // -----
 
-// ... of its type.
+// A default value has the scalar's type.
 // expected-error@+1 {{expected 'replica.default' to be of type 'f32', found 1 : i32}}
 replica.step @s(%x: tensor<f32> {replica.default = 1 : i32, replica.scalar = "x"}) {
   replica.return
@@ -162,7 +162,7 @@ replica.step @s(%x: tensor<f32> {replica.default = 1 : i32, replica.scalar = "x"
 
 // -----
 
-// An argument is one thing.
+// An argument has at most one binding.
 // expected-error@+1 {{expected one of 'replica.batch', 'replica.scalar' and 'replica.variable' for argument 0, found 2}}
 replica.step @s(%x: tensor<f32> {replica.batch = "x", replica.scalar = "x"}) {
   replica.return
@@ -170,7 +170,7 @@ replica.step @s(%x: tensor<f32> {replica.batch = "x", replica.scalar = "x"}) {
 
 // -----
 
-// A step returns what it says.
+// A step returns values of its result types.
 replica.step @s(%x: tensor<4xf32>) -> tensor<2xf32> {
   // expected-error@+1 {{expected operands of types ('tensor<2xf32>'), found ('tensor<4xf32>')}}
   replica.return %x : tensor<4xf32>
@@ -178,7 +178,7 @@ replica.step @s(%x: tensor<4xf32>) -> tensor<2xf32> {
 
 // -----
 
-// Steps stand in a module.
+// A step is at the top level of a module.
 replica.step @outer() {
   // expected-error@+1 {{expects parent op 'builtin.module'}}
   replica.step @inner() {
@@ -189,7 +189,7 @@ replica.step @outer() {
 
 // -----
 
-// A step or program ends in a return.
+// A replica.return terminates a step or a program only.
 func.func @f() {
   // expected-error@+1 {{expects parent op to be one of 'replica.step, replica.program'}}
   replica.return
@@ -197,7 +197,7 @@ func.func @f() {
 
 // -----
 
-// read: the variable exists ...
+// read: the variable is declared.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{unknown variable @v}}
   %v = replica.read @v : tensor<4xf32>
@@ -206,7 +206,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... with this type.
+// read: the value has the variable's type.
 // expected-note@+1 {{the variable is declared here}}
 replica.variable @v : tensor<2xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -217,7 +217,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// assign: the variable exists ...
+// assign: the variable is declared.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{unknown variable @v}}
   replica.assign @v, %x : tensor<4xf32>
@@ -226,7 +226,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... with this type. [5.2-types]
+// assign: the value has the variable's type. [5.2-types]
 // expected-note@+1 {{the variable is declared here}}
 replica.variable @v : tensor<2xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -237,7 +237,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// assign_add: the variable exists ...
+// assign_add: the variable is declared.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{unknown variable @v}}
   replica.assign_add @v, %x : tensor<4xf32>
@@ -246,7 +246,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... with this type.
+// assign_add: the value has the variable's type.
 // expected-note@+1 {{the variable is declared here}}
 replica.variable @v : tensor<2xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -257,7 +257,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// assign_sub: the variable exists ...
+// assign_sub: the variable is declared.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{unknown variable @v}}
   replica.assign_sub @v, %x : tensor<4xf32>
@@ -266,7 +266,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... with this type.
+// assign_sub: the value has the variable's type.
 // expected-note@+1 {{the variable is declared here}}
 replica.variable @v : tensor<2xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -383,7 +383,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// gather: so do the operations on values of all replicas [E_CONTEXT].
+// gather belongs to cross-replica context, and is in no context here [E_CONTEXT].
 func.func @f(%p: !replica.per_replica<tensor<4xf32>>) {
   // expected-error@+1 {{must be in cross-replica context, but is in none [E_CONTEXT]}}
   %0 = "replica.gather"(%p) {axis = 0 : i64} : (!replica.per_replica<tensor<4xf32>>) -> tensor<?xf32>
@@ -392,7 +392,7 @@ func.func @f(%p: !replica.per_replica<tensor<4xf32>>) {
 
 // -----
 
-// local_results: so do the operations on values of all replicas [E_CONTEXT].
+// local_results belongs to cross-replica context, and is in no context here [E_CONTEXT].
 func.func @f(%p: !replica.per_replica<tensor<4xf32>>) {
   // expected-error@+1 {{must be in cross-replica context, but is in none [E_CONTEXT]}}
   %0 = "replica.local_results"(%p) : (!replica.per_replica<tensor<4xf32>>) -> tensor<4xf32>
@@ -401,7 +401,7 @@ func.func @f(%p: !replica.per_replica<tensor<4xf32>>) {
 
 // -----
 
-// Reads and writes need one of the contexts [E_CONTEXT]. [1.1-wrong-context]
+// Reads and writes of variables belong to either context, and are errors in none [E_CONTEXT]. [1.1-wrong-context]
 replica.variable @w : tensor<4xf32>
 func.func @f() {
   // expected-error@+1 {{must be in replica or cross-replica context, but is in none [E_CONTEXT]}}
@@ -411,7 +411,7 @@ func.func @f() {
 
 // -----
 
-// Even the number of replicas needs one [E_CONTEXT].
+// num_in_sync belongs to either context, and is an error in none [E_CONTEXT].
 func.func @f() {
   // expected-error@+1 {{must be in replica or cross-replica context, but is in none [E_CONTEXT]}}
   %0 = replica.num_in_sync : tensor<i32>
@@ -429,7 +429,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// In cross-replica context there are sum and mean alone [E_REDUCE_OP].
+// In cross-replica context, the only reductions are sum and mean [E_REDUCE_OP].
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a reduction 'sum' or 'mean', found 'max' [E_REDUCE_OP]}}
   %0 = replica.reduce_to max %x : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
@@ -438,7 +438,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// Only a mean of integers has another type than the values.
+// Only the mean of integers may have another element type than its operand.
 replica.step @s(%x: tensor<4xi32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a max of type 'tensor<4xi32>', found 'tensor<4xf64>'}}
   %0 = replica.all_reduce max %x : tensor<4xi32> -> tensor<4xf64>
@@ -475,7 +475,7 @@ replica.step @s(%x: tensor<4xi32> {replica.batch = "x"}) {
 
 // -----
 
-// The result has the rank of the operand ...
+// The result of an all_gather has the rank of its operand.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a result of rank 1 and element type 'f32', found 'tensor<?x4xf32>'}}
   %0 = replica.all_gather %x axis 0 : tensor<4xf32> -> tensor<?x4xf32>
@@ -484,7 +484,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... and its other dimensions [E_SHAPE_MISMATCH] ... [2.2-other-dims]
+// An all_gather changes the size of its axis only [E_SHAPE_MISMATCH]. [2.2-other-dims]
 replica.step @s(%x: tensor<2x3xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected dimension 1 of the result to be as in the operand 'tensor<2x3xf32>', found 'tensor<?x4xf32>' [E_SHAPE_MISMATCH]}}
   %0 = replica.all_gather %x axis 0 : tensor<2x3xf32> -> tensor<?x4xf32>
@@ -493,7 +493,7 @@ replica.step @s(%x: tensor<2x3xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... and for each operand there is one.
+// An all_gather has a result for each operand.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected one result for each of 2 operands, found 1}}
   %0 = replica.all_gather %x, %x axis 0 : tensor<4xf32>, tensor<4xf32> -> tensor<?xf32>
@@ -502,7 +502,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The region of a merge_call takes what is given ...
+// The region of a merge_call has an argument for each operand.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected 1 arguments of the region, found 0}}
   replica.merge_call (%x : tensor<4xf32>) {
@@ -512,7 +512,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... as it is, or per replica ...
+// A region argument for an operand of type T is a T or a per-replica T.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a region argument of type 'tensor<4xf32>' or per replica of it, found '!replica.mirrored<tensor<4xf32>>'}}
   replica.merge_call (%x : tensor<4xf32>) {
@@ -524,7 +524,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... yields as much as there are results ...
+// The region of a merge_call yields a value for each result.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected the region to yield 1 values, found 0}}
   %r = replica.merge_call -> tensor<4xf32> {
@@ -534,7 +534,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... and their components.
+// A result of a merge_call has the type of the components that the region yields.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected the region to yield a component of type 'tensor<2xf32>', found '!replica.per_replica<tensor<4xf32>>'}}
   %r = replica.merge_call (%x : tensor<4xf32>) -> tensor<2xf32> {
@@ -546,7 +546,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Nothing is captured from the step around.
+// The region of a merge_call captures no value of the step.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{required by region isolation constraints}}
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
@@ -560,7 +560,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The result of a reduction is mirrored, with the same components ...
+// The result of reduce_to has components of the operand's type.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
@@ -573,7 +573,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... what is reduced is a value [E_ARG_TYPE] ...
+// The operand of reduce_to is a tensor, a per-replica or a mirrored value [E_ARG_TYPE].
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
@@ -587,7 +587,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... and goes to a variable [E_ARG_TYPE]. [4-destinations]
+// The destination of reduce_to is a variable [E_ARG_TYPE]. [4-destinations]
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
@@ -600,7 +600,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// So does what is broadcast [E_ARG_TYPE] ...
+// The destination of broadcast_to is a variable [E_ARG_TYPE].
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
@@ -613,7 +613,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... in components of its type.
+// The result of broadcast_to has components of the operand's type.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
@@ -626,7 +626,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... and results of their rank and element type.
+// The result of gather has the rank and the element type of the operand's components.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
@@ -639,7 +639,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Local results are components ...
+// The results of local_results have the type of the operand's components.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
@@ -652,7 +652,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... one for each replica.
+// local_results has a result for each replica.
 replica.strategy @s2 {kind = #replica.kind<mirrored>, replicas = 2 : i64}
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
@@ -666,7 +666,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// An update is of a variable ...
+// An update names a variable that the module declares.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
@@ -682,7 +682,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... its region takes the current value first ...
+// The first argument of an update's region is the variable's current value.
 replica.variable @w : tensor<4xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
@@ -699,7 +699,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... then the operands ...
+// Further arguments of an update's region are the update's operands.
 replica.variable @w : tensor<4xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
@@ -716,7 +716,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... by their components ...
+// An argument of an update's region has the component type of its operand.
 replica.variable @w : tensor<4xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
@@ -733,7 +733,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... and yields the new value ...
+// The region of an update yields the variable's new value first.
 replica.variable @w : tensor<4xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
@@ -751,7 +751,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... then the results.
+// After the new value, the region of an update yields a value for each result.
 replica.variable @w : tensor<4xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
@@ -768,7 +768,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// A yield ends a region of another context.
+// A replica.yield terminates regions of replica operations only.
 func.func @f() {
   // expected-error@+1 {{expects parent op to be one of 'replica.merge_call, replica.run, replica.update, replica.update_non_slot, replica.values_from_function'}}
   replica.yield
@@ -776,7 +776,7 @@ func.func @f() {
 
 // -----
 
-// A run is of a step or a region ...
+// A run has a step or a region.
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a step to call or a region, found neither}}
   %y = replica.run (%x : !replica.per_replica<tensor<4xf32>>) -> !replica.per_replica<tensor<4xf32>>
@@ -785,7 +785,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... not of both.
+// A run does not have both a step and a region.
 replica.step @s(%x: tensor<4xf32>) {
   replica.return
 }
@@ -800,7 +800,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// The step must be there ...
+// A run names a step that the module has.
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{unknown step @absent}}
   replica.run @absent(%x : !replica.per_replica<tensor<4xf32>>)
@@ -809,7 +809,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... and take the components of the operands ...
+// The arguments of the step have the component types of the run's operands.
 replica.step @s(%x: tensor<2xf32>) {
   replica.return
 }
@@ -821,7 +821,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... and give those of the results.
+// The results of the step are the components of the run's results.
 replica.step @s(%x: tensor<4xf32>) -> tensor<4xf32> {
   replica.return %x : tensor<4xf32>
 }
@@ -833,7 +833,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// The region of a run gets components ...
+// An argument of a run's region has the component type of its operand.
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a region argument of type 'tensor<4xf32>', found '!replica.per_replica<tensor<4xf32>>'}}
   replica.run (%x : !replica.per_replica<tensor<4xf32>>) {
@@ -845,7 +845,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... as many as there are operands ...
+// The region of a run has an argument for each operand.
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected 1 arguments of the region, found 0}}
   replica.run (%x : !replica.per_replica<tensor<4xf32>>) {
@@ -856,7 +856,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... and yields components.
+// The region of a run yields components of the run's results.
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected the region to yield a component of '!replica.per_replica<tensor<2xf32>>', found 'tensor<4xf32>'}}
   %0 = replica.run (%x : !replica.per_replica<tensor<4xf32>>) -> !replica.per_replica<tensor<2xf32>> {
@@ -868,7 +868,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// What a run holds is in replica context, in which no run can be [E_CONTEXT]. [2.3-wrong-nesting, 10-nesting]
+// The region of a run is replica context, which must not contain another run [E_CONTEXT]. [2.3-wrong-nesting, 10-nesting]
 replica.program @p() {
   // expected-note@+1 {{the context is opened by 'replica.run'}}
   replica.run {
@@ -883,7 +883,7 @@ replica.program @p() {
 
 // -----
 
-// Batches of programs are per replica ...
+// A batch of a program is a per-replica value.
 // expected-error@+1 {{expected a per-replica type beside 'replica.batch' for argument 0, found 'tensor<4xf32>'}}
 replica.program @p(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.return
@@ -891,7 +891,7 @@ replica.program @p(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... scalars are not ...
+// A scalar of a program is a plain tensor.
 // expected-error@+1 {{expected a tensor beside 'replica.scalar' for argument 0, found '!replica.per_replica<tensor<4xf32>>'}}
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.scalar = "x"}) {
   replica.return
@@ -899,7 +899,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.scalar = "x"
 
 // -----
 
-// ... and there is nothing else.
+// Each argument of a program is a batch or a scalar.
 // expected-error@+1 {{expected 'replica.batch' or 'replica.scalar' for argument 0}}
 replica.program @p(%x: tensor<4xf32>) {
   replica.return
@@ -907,7 +907,7 @@ replica.program @p(%x: tensor<4xf32>) {
 
 // -----
 
-// A reduction is along axes of the value [E_AXIS_RANGE] ... [3.1-axis-list]
+// The axes of a reduction are axes of its operand [E_AXIS_RANGE]. [3.1-axis-list]
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected an axis in [0, 1), found 1 [E_AXIS_RANGE]}}
   %0 = replica.reduce sum %x axes [1] : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
@@ -916,7 +916,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... different ones ... [3.1-axis-list]
+// The axes of a reduction are different. [3.1-axis-list]
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected different axes, found 0 twice}}
   %0 = replica.reduce sum %x axes [0, 0] : !replica.per_replica<tensor<4xf32>> -> tensor<f32>
@@ -925,7 +925,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... which the result no longer has; the mean of integers is f64.
+// The result of a reduction does not have the reduced axes; a mean of integers is f64.
 replica.program @p(%x: !replica.per_replica<tensor<4x2xi32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a result of type 'tensor<2xf64>', found 'tensor<2xi32>'}}
   %0 = replica.reduce mean %x axes [0] : !replica.per_replica<tensor<4x2xi32>> -> tensor<2xi32>
@@ -934,7 +934,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4x2xi32>> {replica.batch = "x
 
 // -----
 
-// Several reductions have as many results ...
+// batch_reduce_to has a result for each operand.
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected one result for each of 2 operands, found 1}}
   %0 = replica.batch_reduce_to sum %x, %x : !replica.per_replica<tensor<4xf32>>, !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
@@ -943,7 +943,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... and, if any, as many destinations ...
+// batch_reduce_to has a destination for each operand, or none at all.
 replica.variable @v : tensor<4xf32>
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected one destination for each of 1 operands, found 2}}
@@ -953,7 +953,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// ... which are variables [E_ARG_TYPE].
+// The destinations of batch_reduce_to are variables [E_ARG_TYPE].
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected the destination to be a variable, found @p [E_ARG_TYPE]}}
   %0 = replica.batch_reduce_to sum %x to [@p] : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
@@ -962,7 +962,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// Slices are rows ...
+// The values of slices are rows: their rank is at least 1.
 replica.step @s(%v: tensor<f32> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
   // expected-error@+1 {{expected values with rows, found 'tensor<f32>'}}
   %0, %1 = replica.all_reduce_slices sum %v at %i : tensor<f32>, tensor<2xi64> -> tensor<4xf32>, tensor<4xi64>
@@ -971,7 +971,7 @@ replica.step @s(%v: tensor<f32> {replica.batch = "v"}, %i: tensor<2xi64> {replic
 
 // -----
 
-// ... at integer places ...
+// The indices of slices are a vector of integers.
 replica.step @s(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xf32> {replica.batch = "i"}) {
   // expected-error@+1 {{expected a vector of integer indices, found 'tensor<2xf32>'}}
   %0, %1 = replica.all_reduce_slices sum %v at %i : tensor<2xf32>, tensor<2xf32> -> tensor<4xf32>, tensor<4xf32>
@@ -980,7 +980,7 @@ replica.step @s(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xf32> {repl
 
 // -----
 
-// ... one for each [E_SHAPE_MISMATCH] ...
+// There are as many indices as values [E_SHAPE_MISMATCH].
 replica.step @s(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {replica.batch = "i"}) {
   // expected-error@+1 {{expected as many indices as values, 2, found 3 [E_SHAPE_MISMATCH]}}
   %0, %1 = replica.all_reduce_slices sum %v at %i : tensor<2xf32>, tensor<3xi64> -> tensor<4xf32>, tensor<6xi64>
@@ -989,7 +989,7 @@ replica.step @s(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {repl
 
 // -----
 
-// ... of the shape of the variable's [E_SHAPE_MISMATCH] ...
+// Scattered rows have the shape of the variable's rows [E_SHAPE_MISMATCH].
 replica.variable @t : tensor<8x4xf32>
 replica.step @s(%v: tensor<2x3xf32> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
   // expected-error@+1 {{expected rows of 'tensor<8x4xf32>', found 'tensor<2x3xf32>' [E_SHAPE_MISMATCH]}}
@@ -999,7 +999,7 @@ replica.step @s(%v: tensor<2x3xf32> {replica.batch = "v"}, %i: tensor<2xi64> {re
 
 // -----
 
-// ... and type [E_DTYPE_MISMATCH].
+// Scattered rows have the variable's element type [E_DTYPE_MISMATCH].
 replica.variable @t : tensor<8xf32>
 replica.step @s(%v: tensor<2xf64> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
   // expected-error@+1 {{expected values of type 'f32', found 'tensor<2xf64>' [E_DTYPE_MISMATCH]}}
@@ -1009,7 +1009,7 @@ replica.step @s(%v: tensor<2xf64> {replica.batch = "v"}, %i: tensor<2xi64> {repl
 
 // -----
 
-// There are seven ways of scattering.
+// There are seven kinds of scatter.
 replica.variable @t : tensor<8xf32>
 replica.step @s(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
   // expected-error@+1 {{expected 'add', 'sub', 'mul', 'div', 'min', 'max' or 'update', found 'power'}}
@@ -1019,7 +1019,7 @@ replica.step @s(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {repl
 
 // -----
 
-// The function of replica numbers gets a number.
+// The argument of the region of values_from_function is the number of a replica.
 replica.program @p() {
   // expected-error@+1 {{expected the region to have one argument of type 'tensor<i32>', the number of a replica}}
   %0 = replica.values_from_function -> !replica.per_replica<tensor<f32>> {
@@ -1031,7 +1031,7 @@ replica.program @p() {
 
 // -----
 
-// What is not a variable's own is equal everywhere.
+// The results of update_non_slot are equal on all replicas, hence mirrored or plain.
 replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
   // expected-error@+1 {{expected mirrored or plain results, found '!replica.per_replica<tensor<f32>>'}}
   %0 = replica.update_non_slot (%k : tensor<f32>) -> !replica.per_replica<tensor<f32>> {
@@ -1043,7 +1043,7 @@ replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
 
 // -----
 
-// The tensors of an iterator have names ...
+// Each tensor of an iterator has a name.
 // expected-error@+1 {{expected 'replica.batches' to name the 2 tensors of argument 0}}
 replica.program @p(%it: !replica.iterator<tensor<f32>, tensor<f32>> {replica.batches = ["x"]}) {
   replica.return
@@ -1051,7 +1051,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>, tensor<f32>> {replica.bat
 
 // -----
 
-// ... which are names ...
+// The names of an iterator's tensors are strings.
 // expected-error@+1 {{expected 'replica.batches' to be an array of names, found [1]}}
 replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = [1]}) {
   replica.return
@@ -1059,7 +1059,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = [1]}) 
 
 // -----
 
-// ... and bounds, as many as dynamic dimensions. [6.1-element-spec]
+// An iterator has a bound for each dynamic dimension. [6.1-element-spec]
 // expected-error@+1 {{expected 'replica.bounds' with a bound for each of 2 dynamic dimensions of argument 0}}
 replica.program @p(%it: !replica.iterator<tensor<?xf32>, tensor<?xf32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8>}) {
   replica.return
@@ -1067,7 +1067,7 @@ replica.program @p(%it: !replica.iterator<tensor<?xf32>, tensor<?xf32>> {replica
 
 // -----
 
-// A program has one iterator.
+// A program has at most one iterator.
 // expected-error@+1 {{expected at most one iterator, found argument 1 beside another one}}
 replica.program @p(%a: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}, %b: !replica.iterator<tensor<f32>> {replica.batches = ["y"]}) {
   replica.return
@@ -1075,7 +1075,7 @@ replica.program @p(%a: !replica.iterator<tensor<f32>> {replica.batches = ["x"]},
 
 // -----
 
-// An iterator gives tensors with a rank.
+// The tensors of an iterator are ranked.
 // expected-error@+1 {{expected an iterator over ranked tensors, found 'tensor<*xf32>'}}
 replica.program @p(%it: !replica.iterator<tensor<*xf32>> {replica.batches = ["x"]}) {
   replica.return
@@ -1083,7 +1083,7 @@ replica.program @p(%it: !replica.iterator<tensor<*xf32>> {replica.batches = ["x"
 
 // -----
 
-// Steps that are run on batches are there ...
+// run_steps names a step that the module has.
 replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}) {
   // expected-error@+1 {{unknown step @absent}}
   replica.run_steps 3 @absent(%it : !replica.iterator<tensor<f32>>) {reductions = []}
@@ -1092,7 +1092,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}
 
 // -----
 
-// ... take a batch and the parameters ...
+// The arguments of the step are a batch and the parameters of run_steps.
 replica.step @s(%x: tensor<f32>) {
   replica.return
 }
@@ -1104,7 +1104,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}
 
 // -----
 
-// ... give results that are reduced, or not ...
+// run_steps has a reduction, which may be 'none', and a result for each result of the step.
 replica.step @s(%x: tensor<f32>) -> tensor<f32> {
   replica.return %x : tensor<f32>
 }
@@ -1116,7 +1116,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}
 
 // -----
 
-// ... by sum or mean ... [7-last-output]
+// The reduction is 'sum', 'mean' or 'none'. [7-last-output]
 replica.step @s(%x: tensor<f32>) -> tensor<f32> {
   replica.return %x : tensor<f32>
 }
@@ -1128,7 +1128,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}
 
 // -----
 
-// ... to the type that this gives.
+// The result has the type that the reduction has for the step's result.
 replica.step @s(%x: tensor<f32>) -> tensor<f32> {
   replica.return %x : tensor<f32>
 }
@@ -1140,7 +1140,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}
 
 // -----
 
-// What is no tensor can be said in JSON. [7-non-tensor]
+// An output that is not a tensor has a value that JSON can represent. [7-non-tensor]
 replica.step @s(%x: tensor<f32>) {
   replica.return
 }
@@ -1152,7 +1152,7 @@ replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}
 
 // -----
 
-// A lookup is of a variable that exists ...
+// A lookup names a variable that the module declares.
 replica.step @s(%ids: tensor<3xi64> {replica.batch = "ids"}) {
   // expected-error@+1 {{unknown variable @t}}
   %r = replica.lookup @t, %ids : tensor<3xi64> -> tensor<3x2xf32>
@@ -1161,7 +1161,7 @@ replica.step @s(%ids: tensor<3xi64> {replica.batch = "ids"}) {
 
 // -----
 
-// ... and has rows ...
+// The variable of a lookup has rows: its rank is at least 1.
 replica.variable @t : tensor<f32>
 replica.step @s(%ids: tensor<3xi64> {replica.batch = "ids"}) {
   // expected-error@+1 {{expected a variable with rows, found 'tensor<f32>' [E_RANK_MISMATCH]}}
@@ -1171,7 +1171,7 @@ replica.step @s(%ids: tensor<3xi64> {replica.batch = "ids"}) {
 
 // -----
 
-// ... by a vector of numbers ...
+// The ids of a lookup are a vector.
 replica.variable @t : tensor<5x2xf32>
 replica.step @s(%ids: tensor<3x1xi64> {replica.batch = "ids"}) {
   // expected-error@+1 {{expected a vector of ids of type i32 or i64, found 'tensor<3x1xi64>'}}
@@ -1181,7 +1181,7 @@ replica.step @s(%ids: tensor<3x1xi64> {replica.batch = "ids"}) {
 
 // -----
 
-// ... that are integers, ...
+// The ids of a lookup are integers.
 replica.variable @t : tensor<5x2xf32>
 replica.step @s(%ids: tensor<3xf32> {replica.batch = "ids"}) {
   // expected-error@+1 {{expected a vector of ids of type i32 or i64, found 'tensor<3xf32>'}}
@@ -1191,7 +1191,7 @@ replica.step @s(%ids: tensor<3xf32> {replica.batch = "ids"}) {
 
 // -----
 
-// ... and its result has its rows.
+// The result of a lookup consists of rows of the variable.
 replica.variable @t : tensor<5x2xf32>
 replica.step @s(%ids: tensor<3xi64> {replica.batch = "ids"}) {
   // expected-error@+1 {{expected a result of type 'tensor<3x2xf32>', found 'tensor<3x4xf32>' [E_SHAPE_MISMATCH]}}
@@ -1201,7 +1201,7 @@ replica.step @s(%ids: tensor<3xi64> {replica.batch = "ids"}) {
 
 // -----
 
-// It is a replica that looks up.
+// lookup belongs to replica context.
 replica.variable @t : tensor<5x2xf32>
 // expected-note@+1 {{the context is opened by 'replica.program'}}
 replica.program @p(%ids: tensor<3xi64> {replica.scalar = "ids"}) {
@@ -1212,7 +1212,7 @@ replica.program @p(%ids: tensor<3xi64> {replica.scalar = "ids"}) {
 
 // -----
 
-// Slices have an index for each row ...
+// slices_to_dense has as many indices as rows.
 replica.step @s(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<4xi64> {replica.batch = "i"}) {
   // expected-error@+1 {{expected as many indices as values, 3, found 4 [E_SHAPE_MISMATCH]}}
   %r = replica.slices_to_dense %v at %i : tensor<3x2xf32>, tensor<4xi64> -> tensor<5x2xf32>
@@ -1221,7 +1221,7 @@ replica.step @s(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<4xi64> {re
 
 // -----
 
-// ... and are rows of the tensor that they become.
+// The rows of the result of slices_to_dense have the shape of the rows of the operand.
 replica.step @s(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {replica.batch = "i"}) {
   // expected-error@+1 {{expected a result with rows as in 'tensor<3x2xf32>', found 'tensor<5x4xf32>' [E_SHAPE_MISMATCH]}}
   %r = replica.slices_to_dense %v at %i : tensor<3x2xf32>, tensor<3xi64> -> tensor<5x4xf32>
@@ -1230,7 +1230,7 @@ replica.step @s(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {re
 
 // -----
 
-// What a step exchanges with its environment is ranked tensors.
+// An argument or result with a binding is a ranked tensor.
 // expected-error@+1 {{expected a tensor beside 'replica.batch' for argument 0, found 'f32'}}
 replica.step @s(%x: f32 {replica.batch = "x"}) {
   replica.return
@@ -1267,7 +1267,7 @@ replica.step @s() -> (f32 {replica.metric = "m"}) {
 
 // -----
 
-// Names tell them apart.
+// Bindings of one kind have different names.
 // expected-error@+1 {{expected different names in 'replica.batch', found "x" at 0 and 1}}
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<4xf32> {replica.batch = "x"}) {
   replica.return
@@ -1289,7 +1289,7 @@ replica.step @s(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.
 
 // -----
 
-// A size in bytes must not wrap.
+// The size of a variable or argument in bytes is checked without overflow.
 // expected-error@+1 {{expected at most 140737488355328 bytes, which can be addressed, found more in 'tensor<4000000000x4000000000xf32>'}}
 replica.variable @w : tensor<4000000000x4000000000xf32>
 

@@ -29,7 +29,7 @@ replica.step @train(%x: tensor<4xf32> {replica.batch = "x"}, %v: tensor<?x3xf32>
   %count = replica.num_in_sync : tensor<i32>
   // CHECK: replica.all_reduce sum %{{.*}}, %{{.*}} {bytes_per_pack = 1024 : i64} : tensor<4xf32>, tensor<f32>
   %r:2 = replica.all_reduce sum %x, %lr {bytes_per_pack = 1024 : i64} : tensor<4xf32>, tensor<f32>
-  // The mean of integers is f64.
+  // The mean %m of the integers %n is f64.
   // CHECK: replica.all_reduce product %{{.*}} : tensor<4xf32>
   %product = replica.all_reduce product %x : tensor<4xf32>
   // CHECK: replica.all_reduce min %{{.*}} : tensor<4xf32>
@@ -81,7 +81,7 @@ replica.step @merge(%x: tensor<4xf32> {replica.batch = "x"}, %lr: tensor<4xf32> 
     // CHECK: replica.yield %{{.*}}, %{{.*}}, %{{.*}} : !replica.per_replica<tensor<4xf32>>, !replica.mirrored<tensor<4xf32>>, tensor<4xf32>
     replica.yield %p, %s, %u : !replica.per_replica<tensor<4xf32>>, !replica.mirrored<tensor<4xf32>>, tensor<4xf32>
   }
-  // With nothing in and nothing out, the replicas only meet.
+  // A merge_call without operands and results is only a rendezvous of the replicas.
   // CHECK: replica.merge_call {
   // CHECK-NEXT: }
   replica.merge_call {

@@ -12,7 +12,7 @@ replica.step @double(%x: tensor<4xf32>) -> tensor<4xf32> {
   replica.return %0 : tensor<4xf32>
 }
 
-// A step is called by name, or is there as a region. [1.1-run]
+// A run calls a step by name, or has a region. [1.1-run]
 // CHECK-LABEL: replica.program @runs(%arg0: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) -> (!replica.per_replica<tensor<4xf32>> {replica.result = "y"})
 replica.program @runs(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"})
     -> (!replica.per_replica<tensor<4xf32>> {replica.result = "y"}) {
@@ -67,7 +67,7 @@ replica.step @slices(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> 
   %0, %1 = replica.all_reduce_slices mean %v at %i : tensor<2xf32>, tensor<2xi64> -> tensor<4xf32>, tensor<4xi64>
   // CHECK: replica.scatter add @w, %{{.*}}, %{{.*}} : tensor<2xi64>, tensor<2xf32>
   replica.scatter add @w, %i, %v : tensor<2xi64>, tensor<2xf32>
-  // A mean of integers is f64, unless it says otherwise. [2.1-mean-int]
+  // The mean of integers is f64, unless a result type is given. [2.1-mean-int]
   // CHECK: replica.all_reduce mean %{{.*}} : tensor<2xi32>{{$}}
   %2 = replica.all_reduce mean %n : tensor<2xi32>
   // CHECK: replica.all_reduce mean %{{.*}} : tensor<2xi32> -> tensor<2xi32>

@@ -1,4 +1,4 @@
-// w = 10 - mean(1, 2), once for both copies; n counts the calls once, not once a replica; gather and broadcast_to.
+// w = 10 - mean(1, 2), once for both copies; n counts the call once, not once per replica; gather and broadcast_to.
 replica.variable @w : tensor<f32> {initial = dense<10.0> : tensor<f32>}
 replica.variable @n : tensor<i32> {initial = dense<0> : tensor<i32>}
 replica.step @step(%x: tensor<f32> {replica.batch = "x"})

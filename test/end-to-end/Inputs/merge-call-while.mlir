@@ -1,4 +1,4 @@
-// Two rounds of a sum over both replicas, as an all_reduce and as a merge_call, in a loop with a uniform trip count.
+// Two iterations of a sum over both replicas, as an all_reduce and as a merge_call, in loops with a uniform trip count.
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "y"}, tensor<f32> {replica.result = "z"}) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32

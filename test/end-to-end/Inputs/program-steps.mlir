@@ -1,4 +1,4 @@
-// Three steps of a program's data; what the last one gave, reduced and not.
+// Three steps on the batches of a program; the results of the last step are returned, reduced or per replica.
 replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<f32>}
 replica.step @train(%x: tensor<1xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {
   %zero = arith.constant dense<0.0> : tensor<f32>

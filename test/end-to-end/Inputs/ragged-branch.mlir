@@ -1,5 +1,5 @@
-// Branches whose sides give tensors of different sizes: one of two that are there, one computed on each side, with a gather on each
-// side, of a size that is static on one side, and within each other.
+// Branches that yield tensors of different sizes: one selects one of two arguments, one computes its result on each side, one gathers on each
+// side. A size is static on one side of a branch, and one branch is nested in another.
 replica.step @step(%x: tensor<?x2xf32> {replica.batch = "x", replica.bounds = array<i64: 5>}, %w: tensor<?x2xf32> {replica.batch = "w", replica.bounds = array<i64: 7>},
                    %k: tensor<i1> {replica.scalar = "k"}, %z: tensor<i1> {replica.batch = "z"})
     -> (tensor<?x2xf32> {replica.result = "chosen"}, tensor<?x2xf32> {replica.result = "computed"}, tensor<?x2xf32> {replica.result = "gathered"},

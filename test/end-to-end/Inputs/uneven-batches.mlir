@@ -1,5 +1,5 @@
-// The mean over all examples of batches that replicas share unevenly: sums and numbers of examples are added over replicas, and over steps. A replica may
-// have no example at all. @tally counts the examples of each replica apart.
+// The mean over all examples where replicas have different numbers of examples, or none: sums and numbers of examples are added over the
+// replicas, and over steps. @tally counts the examples of each replica separately.
 replica.variable @sum : tensor<2xf32> {initial = dense<0.0> : tensor<2xf32>}
 replica.variable @count : tensor<2xf32> {initial = dense<0.0> : tensor<2xf32>}
 replica.variable @tally : tensor<f32> {initial = dense<0.0> : tensor<f32>, synchronization = #replica.synchronization<on_read>,

@@ -36,7 +36,7 @@ CHUNK = 50
 #: How many of the failures that look alike are shrunk.
 SHRUNK = 2
 
-#: The kind of outcome where a process that executes JAX ends, twice.
+#: The kind of outcome where a process that executes JAX crashes twice.
 ENDED = "ended"
 
 

@@ -71,7 +71,7 @@ def execute_by_jax(
     """The state after a step under plain JAX, with one device for each replica.
 
     If it is not `shared`, that of each replica, along a dimension before the
-      others. XLA simplifies algebraically where it is `simplified`: it
+    others. XLA simplifies algebraically where it is `simplified`: it
     combines constants, among other things, whose product may be infinite where
     all operands are finite.
     """

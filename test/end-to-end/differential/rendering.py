@@ -59,7 +59,7 @@ def render(program: Program, perturbation: int | None = None) -> str:
     """The text of a model file.
 
     Besides what `lockstep.capture` reads, it defines `data(replicas)`: the
-      batch of all replicas, a dict of arrays.
+    batch of all replicas, a dict of arrays.
 
     Args:
       program: the program.

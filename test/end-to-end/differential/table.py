@@ -9,7 +9,7 @@ returns a `Draft`. To add one, decorate it in the module of its subject:
         return Draft(f"jnp.median({x})", x.facts)
 
 It raises `RejectedError` where it does not apply. Shapes and dtypes of results
-  need not be given: JAX infers them.
+need not be given: JAX infers them.
 """
 
 import dataclasses

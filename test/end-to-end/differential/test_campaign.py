@@ -24,7 +24,7 @@ os.rmdir(folder)
 
 @pytest.fixture
 def workers(tmp_path, monkeypatch):
-    """Makes processes that end at some programs stand for workers."""
+    """Replaces workers by processes that end at some programs."""
 
     def replace(ends):
         (tmp_path / "__main__.py").write_text(LIKE_A_WORKER.format(ends=ends))
@@ -50,7 +50,7 @@ def test_a_program_that_ends_jax_is_tried_again_and_passed_over(
     assert found.keys() == set(range(10, 20))
     failures = [failure for failure in found.values() if failure]
     assert sorted(failure.seed for failure in failures) == [12, 15]
-    # Only where XLA compiles is it none of ours.
+    # Only a crash while XLA compiles is no failure of Lockstep.
     assert {failure.seed for failure in failures if failure.is_of_jax} == {12}
     message = "JAX ends with status 3: Fatal Python error: Floating point exception, File 'file.py', line 3 in backend_compile_and_load"
     assert message in [failure.outcome.message for failure in failures]

@@ -34,7 +34,7 @@ def test_a_seed_gives_one_program():
 
 @pytest.mark.parametrize("entry", PRODUCTIONS, ids=lambda entry: entry.name)
 def test_productions_make_statements(entry):
-    """Each of them does in most programs."""
+    """Each production adds a statement to most programs."""
     made = 0
     for seed in range(8):
         builder = Builder(seed, SUBJECTS)

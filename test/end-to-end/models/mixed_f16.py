@@ -1,8 +1,8 @@
 """A convolutional net that computes in f16, with a loss scale that adapts.
 
 Parameters are kept in f32. Kernels are rounded to f16 at the beginning of a
-step; norms and the loss are computed in f32. The loss is multiplied by a scale,
-so
+step; norms and the loss are computed in f32. The loss is multiplied by a
+scale, so
 that small gradients are not lost. Where a gradient overflows on any replica,
 all of them skip the update and halve the scale; after some steps without
 overflow it is doubled. The first scale is too large, as it is in practice, so

@@ -53,7 +53,7 @@ def _counted(x):
 
 
 def _data_dependent(count, x):
-    """As many iterations as an operand says."""
+    """A loop whose trip count is an operand."""
     return lax.while_loop(
         lambda s: s[0] > 0,
         lambda s: (s[0] - 1, lax.rev(s[1], (0,)).at[0].set(s[1][2])),

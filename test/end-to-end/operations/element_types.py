@@ -15,7 +15,7 @@ INTEGERS = (*SIGNED, *UNSIGNED)
 HALF = ("f16", "bf16")
 FLOATS = (*HALF, "f32", "f64")
 
-#: Types that no variable can have. Each stands for its kind: two-bit and
+#: Types that no variable can have. Each represents its kind: two-bit and
 #: four-bit integers, floats of up to eight bits, complex numbers.
 SMALL_INTEGERS = ("i4",)
 SMALL_FLOATS = ("f8",)

@@ -25,8 +25,8 @@ def emit(name, results, attributes="", regions="", operands=None):
       operands: how many of the arguments are operands of the operation, if not
         all; regions may name the others.
 
-    In `attributes` and `regions`, `T` stands for the type of the first result,
-    and `E` for its element type.
+    In `attributes` and `regions`, `T` is replaced by the type of the first
+    result, and `E` by its element type.
     """
 
     def body(arguments, found):
@@ -56,7 +56,7 @@ def emit_body(name, result, body):
     """Makes a function whose lowering is `body`: operations in MLIR's generic
     form that define the result as `%r`.
 
-    `name`, `result`, and what `T` and `E` stand for in `body`, are as for
+    `name`, `result`, and the meaning of `T` and `E` in `body` are as for
     `emit`.
     """
     return _primitive(name, result, lambda *_: body, lambda _: ["%r"])

@@ -16,7 +16,7 @@ from lockstep import model as models
 from operations.element_types import from_stored, result_to_stored, to_stored
 
 #: Every level that the compiler has: its name, and the target that it generates
-#: code for. None stands for the best that this machine can run.
+#: code for. None is the best one that this machine can run.
 LEVELS = {"-O0": "x86-64-v3", "-O2": None}
 
 #: JAX rounds each intermediate result to its type, and spends little time on

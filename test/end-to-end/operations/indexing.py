@@ -98,7 +98,7 @@ def _apply(x, i, u):
 
 
 def _sort_operands(count):
-    """Keys, many of them equal, then operands that tell positions apart."""
+    """Keys, many of them equal, then operands that differ at each position."""
     return lambda dtype: [
         np.random.default_rng(0).integers(0, 3, (4, 9)).astype(dtype),
         *(distinct(np.dtype(np.int32), (4, 9), k) for k in range(count - 1)),

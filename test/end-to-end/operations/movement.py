@@ -25,7 +25,7 @@ def _iota(shape, dimension):
 
 
 def _empty(dtype):
-    """An argument that only tells the element type."""
+    """An argument that only determines the element type."""
     return [np.zeros((0,), dtype)]
 
 

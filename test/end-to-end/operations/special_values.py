@@ -77,8 +77,8 @@ def numbers(dtype, shape, seed=0, low=-4, high=4):
 
 
 def distinct(dtype, shape, seed=0):
-    """Numbers that tell positions apart: all different where the type has as
-    many values, in a random order.
+    """Numbers that identify positions: all different if the type has as many
+    values, in a random order.
     """
     count = int(np.prod(shape, dtype=np.int64))
     if dtype == np.bool_:
@@ -116,7 +116,7 @@ def pairs(dtype):
 
 
 def of_shape(*shapes):
-    """Inputs of given shapes, of numbers that tell positions apart."""
+    """Inputs of given shapes, of numbers that identify positions."""
     return lambda dtype: [
         distinct(dtype, shape, seed) for seed, shape in enumerate(shapes)
     ]

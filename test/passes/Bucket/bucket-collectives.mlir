@@ -2,8 +2,8 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(bucket-collectives{bytes-per-pack=48}))" --split-input-file \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,BOUND
 
-// Independent collectives become one, where the last of them started: its operands in the order in which they are ready. What reads
-// a result comes behind the wait, in its old order, and reads the result of its own member.
+// Independent collectives are merged into one, at the position of the last start. Its operands are in the order in which they are ready.
+// Users of a result move behind the wait, keep their order, and read the result of their own member.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // FREE-LABEL: func.func @merge(
@@ -12,7 +12,7 @@ collective.group @all
 // FREE-NEXT: %[[R:.*]]:2 = collective.wait %[[H]](%[[X]], %[[Y]]
 // FREE-NEXT: %[[K:.*]] = device.invoke @k(%[[R]]#0)
 // FREE-NEXT: return %[[K]], %[[R]]#1
-// Together they have exactly 48 bytes.
+// Both operands together have 48 bytes, exactly the bound.
 // BOUND-LABEL: func.func @merge(
 // BOUND-COUNT-1: collective.start
 // BOUND-NOT: collective.start
@@ -27,7 +27,7 @@ func.func @merge(%x: tensor<4xf32>, %y: tensor<8xf32>) -> (tensor<4xf32>, tensor
 
 // -----
 
-// The option's bound of 48 bytes splits three members of 32 bytes after each, and is no bound at 0.
+// A bound of 48 bytes, from the option, separates three operands of 32 bytes; 0 is no bound.
 collective.group @all
 // CHECK-LABEL: func.func @bound(
 // FREE-COUNT-1: collective.start
@@ -45,7 +45,7 @@ func.func @bound(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) {
 
 // -----
 
-// The program's own bound goes before the option's: 64 bytes hold two members, and the third is alone. The bound stays on the bucket. [2.5-bytes-per-pack]
+// A bound in the program overrides the option's: 64 bytes hold two operands, and the third is alone. The bucket keeps the bound. [2.5-bytes-per-pack]
 collective.group @all
 // CHECK-LABEL: func.func @own_bound(
 // CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<8xf32>, tensor<8xf32>) {bytes_per_pack = 64 : i64}
@@ -63,7 +63,7 @@ func.func @own_bound(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) {
 
 // -----
 
-// A value that alone is larger than the bound is exchanged alone.
+// An operand that is larger than the bound is exchanged alone.
 collective.group @all
 // CHECK-LABEL: func.func @too_large(
 // CHECK-COUNT-2: collective.start
@@ -78,7 +78,7 @@ func.func @too_large(%x: tensor<80xf32>, %y: tensor<4xf32>) {
 
 // -----
 
-// Buckets never cross element types, reductions, groups or bounds; broadcasts are left alone.
+// Members of a bucket have the same element type, reduction, group and bound; broadcasts are not merged.
 collective.group @all
 collective.group @some {ranks = array<i64: 0, 1>}
 // CHECK-LABEL: func.func @different(
@@ -104,7 +104,7 @@ func.func @different(%x: tensor<2xf32>, %y: tensor<2xi32>) {
 
 // -----
 
-// A collective on what depends on the result of another one, directly or through kernels, is not merged with it.
+// A collective whose operand depends on the result of another one, directly or through kernels, is not merged with it.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // CHECK-LABEL: func.func @dependent(
@@ -124,8 +124,8 @@ func.func @dependent(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Merging one bucket moves members of another, which are then taken in the order in which they stand: here the second i32 member
-// comes to stand before the first, which reads the f32 bucket.
+// Merging one bucket moves members of another one, which are then merged in their new order: here, the second i32 member now precedes
+// the first one, which depends on the f32 bucket.
 device.kernel @k(tensor<4xf32>) -> tensor<4xi32>
 collective.group @all
 // FREE-LABEL: func.func @moved(
@@ -149,7 +149,7 @@ func.func @moved(%x: tensor<4xf32>, %y: tensor<4xi32>) {
 
 // -----
 
-// Each block has its own buckets: what a loop exchanges is not merged with what stands around it.
+// Each block has its own buckets: collectives in a loop are not merged with those around it.
 collective.group @all
 // CHECK-LABEL: func.func @blocks(
 // CHECK: collective.start all_reduce sum @all(%{{[a-z0-9]*}} : tensor<4xf32>)
@@ -176,8 +176,8 @@ func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// What the first sum decides is told to a server before the server gives what the second one needs: with both in one bucket, the server
-// would wait for the first exchange, and the replicas for the second one.
+// The first sum is broadcast to a server before the server broadcasts the value that the second sum needs. With both sums in one bucket, the
+// server would wait for the first broadcast, and the replicas for the second one.
 device.kernel @k(tensor<2xf32>) -> tensor<2xf32>
 collective.group @all
 collective.group @replicas_and_server0 {ranks = array<i64: 2>, with_replicas}
@@ -204,7 +204,7 @@ func.func @with_a_server(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) at
 
 // -----
 
-// Exchanges that all come behind the bucket keep their order.
+// With a server, collectives are merged if all exchanges between them can move behind the bucket, in their order.
 device.kernel @k(tensor<2xf32>) -> tensor<2xf32>
 collective.group @all
 collective.group @replicas_and_server0 {ranks = array<i64: 2>, with_replicas}
@@ -226,7 +226,7 @@ func.func @told_afterwards(%x: tensor<2xf32>, %y: tensor<2xf32>) -> (tensor<2xf3
 
 // -----
 
-// Neither a barrier nor the load of a batch is between the members of a bucket: what depends on the first would move behind it.
+// Collectives are not merged across a barrier or the load of a batch, since operations that depend on the first one would move behind it.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // CHECK-LABEL: func.func @fences(
@@ -260,7 +260,7 @@ func.func @fences() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
-// Parts of sums travel together, and so do gathered rows; along another axis, they do not.
+// Operands of reduce_scatter share a bucket, and so do those of all_gather along one axis; an all_gather along another axis is separate.
 collective.group @all
 // CHECK-LABEL: func.func @other_kinds(
 // CHECK: collective.start reduce_scatter sum @all axis 0(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4x2xf32>) -> <tensor<2xf32>, tensor<2x2xf32>>
@@ -282,7 +282,7 @@ func.func @other_kinds(%x: tensor<4xf32>, %y: tensor<4x2xf32>) -> (tensor<2xf32>
 
 // -----
 
-// What depends on the result of a member moves behind the bucket, in its order, and what does not stays.
+// Operations that depend on the result of a member move behind the bucket in their order; others stay.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // CHECK-LABEL: func.func @dependents(

@@ -2,8 +2,8 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(bucket-collectives{plan}))" --split-input-file \
 // RUN:   --remark-format=emitRemark --remarks-filter=bucket -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// A latency of 1 s and 1 byte a second; a kernel takes 100 s. The first is exchanged while @slow is computed; the third is ready
-// directly after it and would wait for the link, so that both travel together.
+// The link has a latency of 1 s and sends 1 byte per second; the kernel takes 100 s. The first collective is exchanged during @slow. The third
+// starts directly after the second and would wait for the link, so both are merged.
 // REMARK:      g.py:1:1: remark: [Analysis] Plan | Category:bucket | Function=overlap |
 // REMARK-SAME: 3 collectives, 24 B on the link, in 2 buckets for 'line': operands are ready from 0.00 us to 100 s, the exchange ends at 121 s; no plan ends before 121 s
 // REMARK:      g.py:2:1: remark: [Missed] NotMerged | Category:bucket | Function=overlap |
@@ -32,7 +32,7 @@ func.func @overlap(%x: tensor<4xf32>, %one: tensor<1xf32>) -> (tensor<1xf32>, te
 
 // -----
 
-// On the host, which is the default, nothing hides behind kernels: one bucket, as long as it fits in the cache of a core.
+// On the host, which is the default topology, kernels hide no exchange: there is one bucket, as long as it fits in the cache of a core.
 // CHECK-LABEL: func.func @host(
 // CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<1xf32>, tensor<4xf32>)
 // CHECK-NOT: collective.start
@@ -68,7 +68,7 @@ func.func @cache(%x: tensor<204800xf32>) -> (tensor<204800xf32>, tensor<204800xf
 
 // -----
 
-// bf16 is reduced and sent as f32: 32 bytes for 16 of operands.
+// bf16 is reduced and sent as f32: 32 bytes on the link for 16 bytes of operands.
 // REMARK:      Category:bucket | Function=narrow |
 // REMARK-SAME: 2 collectives, 32 B on the link, in 1 bucket for 'line': operands are ready from 0.00 us to 0.00 us, the exchange ends at 33.0 s
 #line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 1, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 1, \"bytes_per_second\": 1}]}"

@@ -1,7 +1,7 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(bucket-collectives))" --split-input-file \
 // RUN:   --remark-format=emitRemark --remarks-filter=bucket -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark:
 
-// A bucket is explained at the lines of its collectives: members with the lines that compute them, and the bound. The third does not fit.
+// Remarks at the lines of collectives name the members of a bucket, the lines that compute them, and the bound. The third collective does not fit.
 // CHECK: model.py:9:3: remark: [Missed] NotMerged | Category:bucket | Function=merge |
 // CHECK-SAME: all_reduce sum of 8xf32 (32 B) begins a new bucket: with the 48 B before it would exceed bytes_per_pack, 64 B
 // CHECK: model.py:8:3: remark: [Passed] Bucket | Category:bucket | Function=merge |
@@ -23,7 +23,7 @@ func.func @merge() {
 
 // -----
 
-// What depends on the result of the one before, what differs from all others, and what is sent alone.
+// Remarks for a collective that depends on an earlier one, for one that differs from all others, and for one whose kind is not merged.
 // CHECK-DAG: model.py:5:3: remark: [Missed] {{.*}}broadcast of 4xf32 (16 B) not in a bucket: its kind is sent alone
 // CHECK-DAG: model.py:4:3: remark: [Missed] {{.*}}all_reduce max of 4xi32 (16 B) shares no bucket: others differ in reduction, element type
 // CHECK-DAG: model.py:3:3: remark: [Missed] {{.*}}all_reduce sum of 4xf32 (16 B) begins a new bucket: it depends on the result of the one before

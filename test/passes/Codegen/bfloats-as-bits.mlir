@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline='builtin.module(llvm.func(bfloats-as-bits))' | FileCheck %s
 
-// Values of bf16 are selected, passed on and stored as integers, single and in vectors.
+// Values of bf16, scalars and vectors, are selected, passed to blocks and stored as integers.
 // CHECK-LABEL: llvm.func @moves(
 // CHECK-SAME: %[[C:.*]]: i1, %[[P:.*]]: !llvm.ptr
 llvm.func @moves(%c: i1, %p: !llvm.ptr) {
@@ -25,7 +25,7 @@ llvm.func @moves(%c: i1, %p: !llvm.ptr) {
   llvm.return
 }
 
-// Small buffers too, which LLVM keeps in registers of the type that they are declared to hold.
+// Elements of small buffers are integers too, since LLVM promotes such buffers to registers of their declared type.
 // CHECK-LABEL: llvm.func @buffer(
 llvm.func @buffer(%i: i64) {
   %n = llvm.mlir.constant(4 : i64) : i64

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --prepare-kernels --bufferize-kernels --split-input-file | FileCheck %s
 
-// Each element is read before it is written: the result may be the argument's memory.
+// Each element is read before it is written, so the result may be in the argument's memory.
 // CHECK-LABEL: func.func @elementwise(
 // CHECK-SAME: lockstep.in_place = array<i64: 0>
 #id = affine_map<(i) -> (i)>
@@ -16,7 +16,7 @@ device.kernel @elementwise(%a: tensor<8xf32>) -> tensor<8xf32> attributes {in_pl
 
 // -----
 
-// A transpose in place would overwrite what it still has to read: the permission is withdrawn.
+// A transpose in place would overwrite elements that are not read yet: in_place is withdrawn.
 // CHECK-LABEL: func.func @transpose(
 // CHECK-SAME: lockstep.in_place = array<i64: -1>
 device.kernel @transpose(%a: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {in_place = array<i64: 0>} {
@@ -27,7 +27,7 @@ device.kernel @transpose(%a: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {in_
 
 // -----
 
-// The second result still reads the argument after the first has been written.
+// The second result reads the argument after the first result has been written: in_place is withdrawn.
 // CHECK-LABEL: func.func @two_readers(
 // CHECK-SAME: lockstep.in_place = array<i64: -1, -1>
 #id = affine_map<(i) -> (i)>
@@ -48,7 +48,7 @@ device.kernel @two_readers(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) 
 
 // -----
 
-// An updated copy: the copy is made unless both are the same memory, and only one element is written.
+// An element is inserted into a copy: the copy is made only if source and destination are different memory, and one element is stored.
 // CHECK-LABEL: func.func @update(
 // CHECK: %[[APART:.*]] = arith.cmpi ne
 // CHECK: scf.if %[[APART]]
@@ -78,7 +78,7 @@ device.kernel @positive(%a: tensor<8xf32>) -> tensor<8xi1> {
 
 // -----
 
-// A loop that yields its arguments in another order: both are copied before either is written.
+// A loop that yields its iteration arguments in another order copies both before it writes either.
 // CHECK-LABEL: func.func @swap(
 // CHECK: scf.for
 // CHECK-DAG: linalg.generic {{.*}} ins(%[[A:.*]] : memref<8xf32>) outs(%[[COPY_OF_A:.*]] : memref<8xf32>)
@@ -98,7 +98,7 @@ device.kernel @swap(%a: tensor<8xf32>, %b: tensor<8xf32>, %n: tensor<i32>) -> (t
 
 // -----
 
-// What a while loop hands on is brought into the order of what it carries; what it computes before its condition is carried too.
+// A while loop that forwards its values in another order than it carries them, and carries one that it does not forward, copies no buffer.
 // CHECK-LABEL: func.func @while(
 // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (i32, i1) -> i32
 // CHECK-NOT: memref.copy
@@ -123,7 +123,7 @@ device.kernel @while(%a: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
 
 // -----
 
-// Two results begin with the same zeros: each is filled and computed in its own memory, and none is copied.
+// Two results are sums with the same fill as initial value: each is filled and computed in its own memory, without a copy.
 // CHECK-LABEL: func.func @two_sums(
 // CHECK-SAME: %[[X:.*]]: memref<4x6xf32>, %[[A:.*]]: memref<6xf32>, %[[B:.*]]: memref<6xf32>
 // CHECK-NOT: memref.alloc
@@ -159,7 +159,7 @@ device.kernel @two_sums(%x: tensor<4x6xf32>) -> (tensor<6xf32>, tensor<6xf32>) {
 
 // -----
 
-// A view that steps over elements keeps all its dimensions; another one drops those of size one.
+// A strided view keeps all its dimensions, and a collapse_shape drops those of size one.
 // CHECK-LABEL: func.func @strided_view(
 // CHECK: %[[VIEW:.*]] = memref.subview %{{.*}}[0, 0, 0, 0] [1, 4, 2, 1] [1, 1, 3, 1] : memref<1x4x4x1xi32> to memref<1x4x2x1xi32
 // CHECK: memref.collapse_shape %[[VIEW]] {{\[}}[0, 1], [2], [3]]
@@ -170,7 +170,7 @@ device.kernel @strided_view(%a: tensor<1x4x4x1xi32>) -> tensor<4x2x1xi32> {
 
 // -----
 
-// One of no elements may begin anywhere.
+// A view without elements may begin at any offset, here at 0.
 // CHECK-LABEL: func.func @empty_view(
 // CHECK: memref.reinterpret_cast %arg0 to offset: [0], sizes: [0], strides: [2] : memref<1x4xi32> to memref<0xi32, strided<[2], offset: ?>>
 device.kernel @empty_view(%a: tensor<1x4xi32>, %i: index) -> tensor<0xi32> {
@@ -180,7 +180,7 @@ device.kernel @empty_view(%a: tensor<1x4xi32>, %i: index) -> tensor<0xi32> {
 
 // -----
 
-// An argument that may be read through a buffer chosen at run time keeps its memory.
+// An argument that may be read through a buffer selected at run time is not overwritten: in_place is withdrawn.
 // CHECK-LABEL: func.func @chosen(
 // CHECK-SAME: lockstep.in_place = array<i64: -1, -1>
 #id = affine_map<(i) -> (i)>

@@ -1,7 +1,7 @@
 // RUN: lockstep-opt %s --check-bounds --split-input-file | FileCheck %s
 // RUN: lockstep-opt %s --check-bounds=accesses=false --split-input-file | FileCheck %s --check-prefix=NONE
 
-// Each index of an element is compared with its size; the message names the line.
+// Each index of an element is compared with the size of its dimension; the message names the source line.
 // CHECK: llvm.mlir.global internal constant @[[TEXT:.*]]("model.py:7: expected an index in [0, {bound}) for dimension 1 of tensor<4x8xf32>, found {value} [E_OUT_OF_RANGE]
 // CHECK: llvm.func @lockstep_fail(!llvm.ptr, i64, i64)
 // CHECK-LABEL: func.func @element(
@@ -25,7 +25,7 @@ func.func @element(%m: memref<4x8xf32>, %i: index, %j: index, %out: memref<f32>)
 
 // -----
 
-// What is known to fit is not compared.
+// An index that is known to be in bounds is not compared.
 // CHECK-LABEL: func.func @known(
 // CHECK-NOT: cf.cond_br
 func.func @known(%m: memref<4xf32>, %out: memref<f32>) {
@@ -37,7 +37,7 @@ func.func @known(%m: memref<4xf32>, %out: memref<f32>) {
 
 // -----
 
-// The first and the last lane of a vector; of a masked one, the last that is set.
+// The indices of the first and the last lane of a vector are compared; the last lane of a masked access is the last whose mask is set.
 // CHECK-LABEL: func.func @vectors(
 // CHECK: arith.cmpi ult, %arg1
 // CHECK: arith.cmpi ult
@@ -54,7 +54,7 @@ func.func @vectors(%m: memref<20xf32>, %i: index) {
 
 // -----
 
-// Assertions are checked with and without accesses, inside of loops too, and name the numbers that they compare.
+// Assertions are checked whether or not accesses are, also in loops; their messages contain the compared numbers.
 // CHECK-LABEL: func.func @assertion(
 // NONE: llvm.mlir.global internal constant @[[NONETEXT:.*]]("expected {bound}, found {value}\00")
 // NONE-LABEL: func.func @assertion(

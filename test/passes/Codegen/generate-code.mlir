@@ -4,11 +4,11 @@
 // RUN: diff %t.first %t.second
 // RUN: lockstep-opt %s --generate-code="targets=x86-64-v3 level=O0" | FileCheck %s --check-prefix=O0
 
-// The object of each target is a constant of the module, and the same wherever it was made.
+// The module has an object for each target, whose bytes do not depend on the folder in which it was compiled.
 // CHECK: device.kernel @twice
 // CHECK-SAME: bytes = 64 : i64
 // CHECK-SAME: flops = 8 : i64
-// A kernel that is equal to one before it uses the code of that one.
+// A kernel that is equal to an earlier one shares its code.
 // CHECK: device.kernel @twice_again
 // CHECK-SAME: code = "twice"
 // CHECK: device.binary @x86_64_v3 target "x86-64-v3" {object = dense<"0x7F454C46

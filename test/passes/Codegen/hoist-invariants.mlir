@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline='builtin.module(func.func(hoist-invariants))' --split-input-file | FileCheck %s
 
-// A number that all elements share is loaded once, and what is computed from it alone is computed once.
+// The load of a scalar that all elements share is hoisted out of the loop, with what is computed from it alone.
 // CHECK-LABEL: func.func @shared(
 // CHECK: %[[RATE:.*]] = memref.load %arg1[]
 // CHECK: %[[EXP:.*]] = math.exp %[[RATE]]
@@ -23,8 +23,8 @@ func.func @shared(%a: memref<8xf32>, %rate: memref<f32>, %r: memref<8xf32>, %n: 
 
 // -----
 
-// An element of each row goes out of the loop over columns, not out of the one over rows; where there may be no columns, it stays: the
-// element need not exist.
+// The load of one element per row is hoisted out of the loop over columns, but not out of the loop over rows. It is not hoisted out of a loop
+// that may have no iterations: the element need not exist then.
 // CHECK-LABEL: func.func @rows(
 // CHECK: scf.for
 // CHECK-NEXT: memref.load %arg1
@@ -55,7 +55,7 @@ func.func @rows(%a: memref<4x8xf32>, %v: memref<?xf32>, %r: memref<4x8xf32>, %n:
 
 // -----
 
-// What the loop writes, or may write, since the result is in the place of the argument, stays; so does what is in a branch.
+// A load stays in the loop if the loop writes to its buffer, or to a result that is in place of its buffer. A load in a branch stays too.
 // CHECK-LABEL: func.func @written(
 // CHECK-NOT: memref.load
 // CHECK: scf.for
@@ -83,7 +83,7 @@ func.func @written(%a: memref<8xf32>, %b: memref<8xf32>, %r: memref<8xf32>, %c: 
 
 // -----
 
-// A buffer that is chosen at run time may be the one that the loop writes.
+// A buffer that is selected at run time may alias the one that the loop writes, so its load stays.
 // CHECK-LABEL: func.func @chosen(
 // CHECK: scf.for
 // CHECK: memref.load %{{.*}}[%c0]

@@ -27,7 +27,7 @@ device.kernel @dense(%x: tensor<16x64xf32>, %w: tensor<64x32xf32>) -> tensor<16x
 
 // -----
 
-// A sum along memory keeps 32 partial sums on every target, added in a tree; what is left over is masked.
+// A sum along the contiguous dimension keeps 32 partial sums on every target, which are added in a tree; the remainder is masked.
 // V4-LABEL: func.func @sums
 // V4: scf.for {{.*}} iter_args({{.*}}) -> (vector<32xf32>)
 // V4: arith.select {{.*}} : vector<32xi1>, vector<32xf32>
@@ -49,7 +49,7 @@ device.kernel @sums(%x: tensor<4x100xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Work that is large enough is divided among tiles, in the same number on all targets.
+// A large operation is divided into tiles, whose number is the same on all targets.
 // V4-LABEL: func.func @large
 // V4-SAME: lockstep.grid = 64 : i64
 // V3-LABEL: func.func @large

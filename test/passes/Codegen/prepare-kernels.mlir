@@ -1,7 +1,7 @@
 // RUN: lockstep-opt %s --prepare-kernels --split-input-file | FileCheck %s
 // RUN: lockstep-opt %s --prepare-kernels=optimize=false --split-input-file | FileCheck %s --check-prefix=PLAIN
 
-// A transpose folds into the product that reads it: the product is indexed the other way round.
+// A transpose is folded into the indexing map of the product that reads it.
 // CHECK-LABEL: device.kernel @transposed
 // CHECK-NOT: linalg.transpose
 // CHECK: linalg.generic {indexing_maps = [{{.*}}], iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x4xf32>, tensor<8x4xf32>)
@@ -33,7 +33,7 @@ device.kernel @accumulates(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32
 
 // -----
 
-// An input with one value everywhere needs no memory.
+// An input that is a fill is replaced by its scalar, and needs no memory.
 // PLAIN-LABEL: device.kernel @filled
 // PLAIN-NOT: linalg.fill
 // PLAIN: linalg.generic {{.*}} ins(%arg0 : tensor<?xf32>)

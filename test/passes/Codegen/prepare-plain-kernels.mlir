@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --prepare-kernels=optimize=false --split-input-file | FileCheck %s
 
-// One value that is read everywhere is not stored first, so it can have a size that is known only at run time.
+// An input that is a fill is replaced by its scalar instead of being stored, so its size may be dynamic.
 // CHECK-LABEL: device.kernel @reads_a_fill
 // CHECK-NOT: linalg.fill
 // CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<?x4xf32>)
@@ -23,7 +23,7 @@ device.kernel @reads_a_fill(%x: tensor<?x4xf32>, %n: index, %m: index) -> tensor
 
 // -----
 
-// Other operations stay as they are.
+// Other producers stay separate operations.
 // CHECK-LABEL: device.kernel @two_operations
 // CHECK-COUNT-2: linalg.generic
 device.kernel @two_operations(%x: tensor<8xf32>) -> tensor<8xf32> {

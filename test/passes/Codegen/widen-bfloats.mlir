@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline='builtin.module(func.func(expand-math))' | FileCheck %s
 
-// bf16 has bits of its own to become f32, from which f64 is one step: no operation takes bf16 to f64 at once.
+// bf16 is extended to f32 by operations on its bits, and f32 to f64 by arith.extf: no operation extends bf16 to f64 directly.
 // CHECK-LABEL: func.func @widen(
 // CHECK-NOT: bf16 to f64
 // CHECK: arith.extf %{{.*}} : f32 to f64

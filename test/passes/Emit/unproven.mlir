@@ -1,8 +1,8 @@
-// What is written is proven: programs whose ranks do not provably end are errors, which name both places.
+// Emission proves that the ranks of a program do not block each other. Where it cannot, the error and its notes name both places.
 
 // RUN: lockstep-translate --emit-artifact --split-input-file --verify-diagnostics %s
 
-// Two roles have barriers of two groups in opposite order.
+// Two roles reach barriers of two groups in opposite order.
 module attributes {device.replicas = 1 : i64} {
   collective.group @a {ranks = array<i64: 0, 1>}
   collective.group @b {ranks = array<i64: 0, 1>}
@@ -28,7 +28,7 @@ module attributes {device.replicas = 1 : i64} {
 
 // -----
 
-// The server does not reach a barrier.
+// The server may branch around a barrier that the worker reaches.
 module attributes {device.replicas = 1 : i64} {
   collective.group @a {ranks = array<i64: 0, 1>}
   device.role @worker ranks 0 count 1
@@ -53,7 +53,7 @@ module attributes {device.replicas = 1 : i64} {
 
 // -----
 
-// Whether two kernels compute the same of one scalar is not known.
+// It is not known whether two kernels compute the same condition from one scalar.
 module attributes {device.replicas = 1 : i64} {
   collective.group @a {ranks = array<i64: 0, 1>}
   device.role @worker ranks 0 count 1

@@ -21,7 +21,7 @@ func.func @if(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 #scalar = affine_map<() -> ()>
 
-// What lax.cond makes, a case on a predicate converted to an index, is a branch on the predicate: branch 1 is "true".
+// lax.cond is captured as a case on a predicate that is converted to an index. It becomes a branch on the predicate; branch 1 is "true".
 // CHECK-LABEL: func @cond
 // CHECK-SAME: (%[[P:.*]]: tensor<i1>, %[[X:.*]]: tensor<4xf32>)
 // CHECK: %[[C:.*]] = tensor.extract %[[P]][] : tensor<i1>
@@ -78,7 +78,7 @@ func.func @case(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// A case of one branch is no branch.
+// A case with a single branch is replaced by that branch.
 // CHECK-LABEL: func @one_case
 // CHECK-NEXT: %[[R:.*]] = math.exp
 // CHECK-NEXT: return %[[R]]
@@ -92,7 +92,7 @@ func.func @one_case(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// A barrier against XLA's own rewrites says nothing here.
+// An optimization barrier only restricts rewrites of XLA, and is removed.
 // CHECK-LABEL: func @barrier
 // CHECK-SAME: (%[[X:.*]]: tensor<f32>, %[[Y:.*]]: tensor<f32>)
 // CHECK-NEXT: return %[[Y]], %[[X]]

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --fill-unwritten --split-input-file -verify-diagnostics | FileCheck %s
 
-// What is overwritten as a whole stays as it is: by operations with a loop for each dimension, broadcasts and transposes among them.
+// A tensor.empty that is overwritten as a whole stays: the operations have a loop for each dimension; broadcasts and transposes are among them.
 // CHECK-LABEL: func.func @overwritten
 // CHECK-NOT: linalg.fill
 // CHECK: return
@@ -21,7 +21,7 @@ func.func @overwritten(%x: tensor<4x3xf32>, %v: tensor<3xf32>) -> (tensor<3x4xf3
   return %0, %1 : tensor<3x4xf32>, tensor<4x3xf32>
 }
 
-// By insertions that cover it.
+// A tensor.empty that is covered by insertions stays.
 // CHECK-LABEL: func.func @inserted
 // CHECK-NOT: linalg.fill
 // CHECK: return
@@ -37,7 +37,7 @@ func.func @inserted(%x: tensor<2x3xf32>, %y: tensor<1x3xf32>, %n: f32) -> (tenso
   return %1, %3 : tensor<3x3xf32>, tensor<2xf32>
 }
 
-// A window whose sizes alone are looked at.
+// A tensor.empty stays if only its size is used, as that of a pooling window is.
 // CHECK-LABEL: func.func @sizes
 // CHECK-NOT: linalg.fill
 // CHECK: return
@@ -50,7 +50,7 @@ func.func @sizes(%x: tensor<1x1x8xf32>, %init: tensor<1x1x7xf32>) -> (tensor<1x1
   return %0, %d : tensor<1x1x7xf32>, index
 }
 
-// Of a dynamic size that is that of what is read.
+// A tensor.empty of dynamic size stays if it has the size of the input that overwrites it.
 // CHECK-LABEL: func.func @dynamic
 // CHECK: %[[E:.*]] = tensor.empty(%{{.*}}) : tensor<?xf32>
 // CHECK-NEXT: linalg.generic {{.*}} ins(%{{.*}} : tensor<?xf32>) outs(%[[E]] : tensor<?xf32>)
@@ -66,7 +66,7 @@ func.func @dynamic(%x: tensor<?xf32>, %n: index) -> (tensor<?xf32>, tensor<?xf32
   ^bb0(%in: f32, %out: f32):
     linalg.yield %in : f32
   } -> tensor<?xf32>
-  // Nobody knows whether this one is larger than what it is computed from.
+  // %f may be larger than its input, so it is filled.
   %f = tensor.empty(%n) : tensor<?xf32>
   %1 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%f : tensor<?xf32>) {
   ^bb0(%in: f32, %out: f32):
@@ -75,7 +75,7 @@ func.func @dynamic(%x: tensor<?xf32>, %n: index) -> (tensor<?xf32>, tensor<?xf32
   return %0, %1 : tensor<?xf32>, tensor<?xf32>
 }
 
-// Only those who may see it get zeros.
+// Only the users that may read unwritten elements get zeros.
 // CHECK-LABEL: func.func @one_of_two
 // CHECK: %[[E:.*]] = tensor.empty() : tensor<4xi32>
 // CHECK: %[[Z:.*]] = linalg.fill ins(%{{.*}} : i32) outs(%[[E]] : tensor<4xi32>)
@@ -88,8 +88,8 @@ func.func @one_of_two(%i: index, %n: i32) -> (tensor<4xi32>, tensor<4xi32>) {
   return %0, %1 : tensor<4xi32>, tensor<4xi32>
 }
 
-// What may be seen: a half that is not written, the elements between strides, those beside a diagonal, what is added to, insertions that
-// overlap, what is handed on by a branch or a loop, a maximum over no elements.
+// Unwritten elements may be read: those of a half that is not written, between strides, beside a diagonal, of an accumulator, of insertions
+// that overlap, of a tensor that a branch or a loop yields, and of a maximum over no elements.
 // CHECK-LABEL: func.func @seen
 // CHECK-COUNT-8: linalg.fill
 // CHECK-NOT: linalg.fill
@@ -139,7 +139,7 @@ func.func @seen(%x: tensor<2xf32>, %none: tensor<2x0xf32>, %c: i1, %n: index)
       : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
 }
 
-// Allocations hold what they are copies of, or zeros.
+// An alloc_tensor becomes the tensor that it copies, or zeros.
 // CHECK-LABEL: func.func @allocated
 // CHECK-NOT: bufferization.alloc_tensor
 // CHECK: %[[E:.*]] = tensor.empty(%arg1) : tensor<?xf32>

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --inline-runs --split-input-file --verify-diagnostics -o /dev/null
 
-// A step cannot run itself ...
+// A step must not run itself.
 replica.step @again(%x: tensor<f32>) {
   replica.merge_call (%x : tensor<f32>) {
   ^bb0(%p: !replica.per_replica<tensor<f32>>):
@@ -12,7 +12,7 @@ replica.step @again(%x: tensor<f32>) {
 
 // -----
 
-// ... nor by way of another.
+// A step must not run itself through another step.
 replica.step @first(%x: tensor<f32>) {
   replica.merge_call (%x : tensor<f32>) {
   ^bb0(%p: !replica.per_replica<tensor<f32>>):
@@ -31,7 +31,7 @@ replica.step @second(%x: tensor<f32>) {
 
 // -----
 
-// What leaves a loop has a size that is known before it. [7-static-shape]
+// A result of the last of several steps has a static shape. [7-static-shape]
 replica.step @train(%x: tensor<?xf32>) -> tensor<?xf32> {
   replica.return %x : tensor<?xf32>
 }
@@ -43,7 +43,7 @@ replica.program @loop(%it: !replica.iterator<tensor<?xf32>> {replica.batches = [
 
 // -----
 
-// An output that is no tensor has one value. [7-non-tensor]
+// A non-tensor output of a program has the same value everywhere. [7-non-tensor]
 replica.step @train(%x: tensor<f32>) {
   replica.return
 }

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --inline-runs --split-input-file | FileCheck %s
 
-// What a program runs becomes a region. A step that only programs can run is gone, others stay. [3-run]
+// A step that a program runs is inlined as a region. A step that only programs can run is erased; other steps stay. [3-run]
 // CHECK-NOT: replica.step @unbound
 // CHECK: replica.step @bound
 // CHECK-LABEL: replica.program @main
@@ -25,7 +25,7 @@ replica.program @main(%x: !replica.per_replica<tensor<f32>> {replica.batch = "x"
 
 // -----
 
-// Steps on batches are a loop that carries the last results, which are zero before the first step. [7-loop, 7-last-output, 7-initial, 7-non-tensor]
+// run_steps becomes a loop that carries the results of the last step, which are zero at first. [7-loop, 7-last-output, 7-initial, 7-non-tensor]
 // CHECK: device.constant_output "labels" = ["cat", "dog"] of "loop"
 // CHECK-LABEL: replica.program @loop
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<f32>

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --allow-unregistered-dialect --import-stablehlo --split-input-file --verify-each | FileCheck %s
 
-// The function of a merge call becomes a region; a merged value is mirrored, and plain where it is computed with.
+// The function of a merge_call becomes a region; a merged value is mirrored, and is cast to a plain tensor for computations.
 // CHECK-LABEL: replica.step @reduce
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
 // CHECK: %[[R:.*]]:2 = replica.merge_call(%[[X]] : tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32> {
@@ -22,7 +22,7 @@ func.func private @merge(%p: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
-// All operations of cross-replica context; an argument that is returned is the replica's own component again.
+// All operations of cross-replica context. An argument that is returned is each replica's own component again.
 // CHECK-LABEL: replica.step @others
 // CHECK-SAME: (%[[X:.*]]: tensor<2xf32>, %[[Y:.*]]: tensor<f32>)
 // CHECK: replica.merge_call(%[[X]], %[[Y]] : tensor<2xf32>, tensor<f32>)
@@ -46,8 +46,8 @@ func.func private @merge(%p: tensor<2xf32>, %q: tensor<f32>) -> (tensor<4xf32>, 
 
 // -----
 
-// What is computed from one replica's component alone (here the conversion for a mean of integers) is done by that
-// replica, before the call.
+// A computation on one replica's component alone (here the conversion for a mean of integers) moves before the call, where
+// each replica executes it.
 // CHECK-LABEL: replica.step @hoisted
 // CHECK-SAME: (%[[X:.*]]: tensor<4xi32>)
 // CHECK: %[[F:.*]] = arith.sitofp %[[X]] : tensor<4xi32> to tensor<4xf64>

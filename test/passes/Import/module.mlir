@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --allow-unregistered-dialect --import-stablehlo --split-input-file --verify-each --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
-// Integers become signless: arguments keep the sign as an attribute, casts go, and operations stay the unsigned ones.
+// Integers become signless: arguments keep the sign as an attribute, casts are erased, and operations remain unsigned ones.
 // CHECK-LABEL: replica.variable @n : tensor<i32> {is_unsigned}
 // CHECK: replica.step @unsigned(%[[X:.*]]: tensor<4xi32> {replica.batch = "x", replica.unsigned}
 // CHECK-SAME: %{{.*}}: tensor<i8> {replica.default = -1 : i8, replica.scalar = "s", replica.unsigned}
@@ -19,7 +19,7 @@ replica.step @unsigned(%x: tensor<4xui32> {replica.batch = "x"}, %s: tensor<ui8>
 
 // -----
 
-// Signs inside of operations that MLIR does not know go too.
+// Signs in unregistered operations are removed too.
 // CHECK-LABEL: func @region
 // CHECK: scf.while (%{{.*}} = %{{.*}}) : (tensor<4xi32>) -> tensor<4xi32>
 // CHECK-NOT: ui32
@@ -40,8 +40,8 @@ func.func @region(%x: tensor<4xui32>) -> tensor<4xui32> {
 
 // -----
 
-// Calls are inlined, through several levels and in regions; locations keep the chain of calls. Functions that nothing
-// calls any more go.
+// Calls are inlined, through several levels and in regions; locations keep the chain of calls. Functions without callers
+// are erased.
 // CHECK-LABEL: func @calls
 // CHECK-SAME: (%[[X:.*]]: tensor<f32>
 // CHECK: math.exp %[[X]] : tensor<f32> loc(callsite("exp.py":1:1 at callsite("inner.py":2:2 at "outer.py":3:3)))
@@ -61,7 +61,7 @@ func.func private @inner(%x: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// What JAX and XLA tell each other is dropped; other attributes stay.
+// Attributes for JAX and XLA are dropped; other attributes stay.
 // CHECK-LABEL: module @attributes
 // CHECK-NOT: {{mhlo|jax|tf\.}}
 // CHECK: func.func @f(%{{.*}}: tensor<f32> {replica.batch = "x"}

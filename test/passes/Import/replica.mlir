@@ -31,7 +31,7 @@ replica.step @numbers() {
 
 // -----
 
-// Of a variable that was read, a lookup; of another table, the rows themselves. Its gradient is made of rows.
+// A lookup in a variable becomes replica.lookup; in another table, a gather of its rows. The gradient becomes slices_to_dense.
 // CHECK-LABEL: replica.step @rows
 replica.variable @t : tensor<8x2xf32>
 replica.step @rows(%ids: tensor<3xi32>) {

@@ -40,8 +40,8 @@ func.func @rows(%x: tensor<8x3xf32>, %i: tensor<5x1xi32>, %u: tensor<5x3xf32>) -
 
 // -----
 
-// The gradient of take_along_axis: a batching dimension runs along with the updates; a region that returns its second
-// argument overwrites, and the old value is not read.
+// The gradient of take_along_axis: along a batching dimension, the index is that of the update. A region that returns its
+// second argument overwrites, so the old value is not read.
 // CHECK-LABEL: func @batched
 // CHECK-SAME: (%[[X:.*]]: tensor<4x10xf32>, %[[I:.*]]: tensor<4x1x1xi32>, %[[U:.*]]: tensor<4x1xf32>)
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index

@@ -2,8 +2,8 @@
 
 #scalar = affine_map<() -> ()>
 
-// The gradient of a max-pool of overlapping windows: for each window the place of its first maximum is found, and the
-// gradient added there. Windows that fit need no test of the border.
+// The gradient of a max-pool of overlapping windows: for each window, the position of its first maximum is found, and the
+// gradient is added there. Windows without padding need no bounds test.
 // CHECK-LABEL: func @pool
 // CHECK-SAME: (%[[X:.*]]: tensor<5xf32>, %[[G:.*]]: tensor<2xf32>)
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
@@ -50,7 +50,7 @@ func.func @pool(%x: tensor<5xf32>, %g: tensor<2xf32>) -> tensor<5xf32> {
 
 // -----
 
-// With padding, places outside are not candidates, and a window without a place inside scatters nothing.
+// With padding, positions outside of the operand are no candidates, and a window entirely outside scatters nothing.
 // CHECK-LABEL: func @padded
 // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : index
 // CHECK: %[[BEST:.*]]:3 = scf.for

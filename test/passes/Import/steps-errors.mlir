@@ -49,7 +49,7 @@ func.func @evaluate(%w: tensor<3xf32> {replica.variable = "w"}) {
 
 // -----
 
-// The sign is a part of the type.
+// Signedness is a part of a variable's type.
 // expected-note @+1 {{the variable comes from here}}
 func.func @step(%w: tensor<i32> {replica.variable = "w"}) -> (tensor<ui32> {replica.variable = "w"}) {
   // expected-error @+1 {{variable "w" expected type 'tensor<i32>', found 'tensor<ui32>'}}

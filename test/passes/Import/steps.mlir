@@ -46,7 +46,7 @@ func.func @evaluate(%w: tensor<4xf32> {replica.variable = "w"}, %v: tensor<f32> 
 
 // -----
 
-// A variable that a step hands through is not assigned, and one that is exchanged for another is.
+// A variable that a step returns unchanged is not assigned; variables that exchange their values are.
 // CHECK-LABEL: replica.step @step
 // CHECK: %[[A:.*]] = replica.read @a
 // CHECK: %[[B:.*]] = replica.read @b
@@ -63,7 +63,7 @@ func.func @step(%a: tensor<f32> {replica.variable = "a"}, %b: tensor<f32> {repli
 
 // -----
 
-// An unsigned variable says so; the types themselves become signless with the next pass.
+// An unsigned variable has an attribute that says so; types become signless in a later pass.
 // CHECK: replica.variable @n : tensor<ui32> {is_unsigned}
 // CHECK: replica.variable @m : tensor<i32>
 // CHECK-LABEL: replica.step @step
@@ -74,7 +74,7 @@ func.func @step(%n: tensor<ui32> {replica.variable = "n"}, %m: tensor<i32> {repl
 
 // -----
 
-// Private functions are parts of steps, and stay for the inliner.
+// Private functions are parts of steps, and stay until they are inlined.
 // CHECK-LABEL: replica.step @step
 // CHECK: call @part
 // CHECK: func.func private @part
@@ -88,7 +88,7 @@ func.func private @part(%x: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// A variable with the name of a function has another symbol, and keeps its name for files.
+// A variable with the name of a function gets another symbol, and keeps its name for files in an attribute.
 // CHECK: replica.variable @step_0 : tensor<f32> {path = "step"}
 // CHECK: replica.variable @w : tensor<f32>
 // CHECK-LABEL: replica.step @step

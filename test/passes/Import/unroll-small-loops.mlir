@@ -2,7 +2,7 @@
 // RUN: lockstep-opt %s --unroll-small-loops=max-trips=2 --split-input-file | FileCheck %s --check-prefix=TRIPS
 // RUN: lockstep-opt %s --unroll-small-loops=max-ops=5 --split-input-file | FileCheck %s --check-prefix=OPS
 
-// Few trips over element-wise work are unrolled, within both bounds.
+// A loop with few iterations of element-wise operations is unrolled, within both bounds.
 // CHECK-LABEL: func @small
 // CHECK-NOT: scf.for
 // CHECK-COUNT-6: math.exp
@@ -56,7 +56,7 @@ func.func @product(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// A loop that communicates stays: its collective is one operation of the user.
+// A loop with a collective stays, since its collective is one operation of the user.
 // CHECK-LABEL: replica.step @collective
 // CHECK: scf.for
 replica.step @collective(%x: tensor<4xf32>) {
@@ -72,7 +72,7 @@ replica.step @collective(%x: tensor<4xf32>) {
 
 // -----
 
-// Inner loops go first; a loop around what is left of them may then be small as well.
+// Inner loops are unrolled first; the loop around them may then be small as well.
 // CHECK-LABEL: func @nested
 // CHECK-NOT: scf.for
 // CHECK-COUNT-6: math.exp

@@ -2,8 +2,8 @@
 
 #scalar = affine_map<() -> ()>
 
-// A counted loop becomes scf.for: the counter and what grows along with it are made of the induction variable, and
-// what does not change is not carried.
+// A counted loop becomes scf.for: its counter and values that grow along with it are computed from the induction variable,
+// and loop invariants are not carried.
 // CHECK-LABEL: func @fori
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>)
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
@@ -60,8 +60,8 @@ func.func @fori(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 
 #scalar = affine_map<() -> ()>
 
-// Bounds may be values: the loop ends where the counter, read as unsigned, reaches the bound. The counter's last value
-// is what the loop would have left, also without a trip.
+// Bounds may be values: the loop ends where the counter, read as unsigned, reaches the bound. The counter's last value is
+// computed after the loop, and is correct without iterations too.
 // CHECK-LABEL: func @bounds
 // CHECK-SAME: (%[[LOW:.*]]: tensor<i32>, %[[HIGH:.*]]: tensor<i32>)
 // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
@@ -130,7 +130,7 @@ func.func @while(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 #scalar = affine_map<() -> ()>
 
-// A loop whose bound changes in it is not counted.
+// A loop whose bound changes in it is no counted loop.
 // CHECK-LABEL: func @moving_bound
 // CHECK-NOT: scf.for
 // CHECK: scf.while

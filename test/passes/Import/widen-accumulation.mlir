@@ -21,7 +21,7 @@ func.func @product(%a: tensor<2x8xbf16>, %b: tensor<8x3xbf16>) -> tensor<2x3xbf1
 
 // -----
 
-// What is added is computed as it is written; an accumulation that begins with other values than a fill extends them.
+// Terms are computed in their own type and then extended; so are initial values that are not a fill.
 // CHECK-LABEL: @sum_of_squares_and_more(
 // CHECK: %[[START:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<4xf16>)
 // CHECK: arith.extf
@@ -42,7 +42,7 @@ func.func @sum_of_squares_and_more(%a: tensor<4x8xf16>, %start: tensor<4xf16>) -
 
 // -----
 
-// Products accumulate in f32 too; the greatest element is exact in any type, and stays beside it.
+// A product accumulates in f32 too; a maximum in the same operation is exact in any type, and stays in f16.
 // CHECK-LABEL: @product_and_greatest(
 // CHECK: linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<f32>, tensor<f16>)
 // CHECK-DAG: arith.mulf %{{.*}}, %{{.*}} : f32
@@ -60,7 +60,7 @@ func.func @product_and_greatest(%a: tensor<8xf16>, %one: tensor<f16>, %least: te
 
 // -----
 
-// Nothing is done to element-wise operations, each of which rounds, nor to other types.
+// Element-wise operations, each of which rounds, and other types are left alone.
 // CHECK-LABEL: @untouched(
 // CHECK-NOT: arith.extf
 // CHECK: return

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(carry-tensors))" --split-input-file -verify-diagnostics
 
-// Registers are compared as signed numbers of 64 bits.
+// Counters are in registers, which are compared as signed numbers of 64 bits.
 collective.group @all
 func.func @unsigned(%n: i64) {
   %from = arith.constant 0 : i64

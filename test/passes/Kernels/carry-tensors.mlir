@@ -2,7 +2,7 @@
 
 collective.group @all
 
-// A loop of the step (it holds a collective) carries memory: its scalars become tensors of rank 0, an index one of i64.
+// A loop of the step, here one with a collective, carries tensors: its scalars become tensors of rank 0, and an index becomes one of i64.
 // CHECK-LABEL: func.func @for
 // CHECK-SAME: %[[N:.*]]: i32, %[[I:.*]]: index, %[[X:.*]]: tensor<4xf32>
 func.func @for(%n: i32, %i: index, %x: tensor<4xf32>) -> (i32, index, tensor<4xf32>) {
@@ -30,7 +30,7 @@ func.func @for(%n: i32, %i: index, %x: tensor<4xf32>) -> (i32, index, tensor<4xf
   return %r#0, %r#1, %r#2 : i32, index, tensor<4xf32>
 }
 
-// A while forwards to its body what it carries; the condition itself stays a scalar.
+// A while loop forwards tensors to its body; the condition itself stays a scalar.
 // CHECK-LABEL: func.func @while
 func.func @while(%n: i32, %x: tensor<4xf32>) -> i32 {
   %c0 = arith.constant 0 : i32
@@ -79,7 +79,7 @@ func.func @inside(%n: i32, %i: index) -> i32 {
   return %r : i32
 }
 
-// A step counts in registers, as index: the counter's own type is made of it in the loop, and constants become constants.
+// A step's counter is an index in a register: it is cast to its own type in the loop, and constant bounds become constants of type index.
 // CHECK-LABEL: func.func @counter
 // CHECK-SAME: %[[N:.*]]: i32, %[[X:.*]]: tensor<4xf32>
 func.func @counter(%n: i32, %x: tensor<4xf32>) -> tensor<4xf32> {
@@ -101,7 +101,7 @@ func.func @counter(%n: i32, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// Numbers without a sign that are narrower than a register are not negative in it.
+// An unsigned counter that is narrower than a register is zero-extended.
 // CHECK-LABEL: func.func @unsigned
 func.func @unsigned(%n: i8) {
   %from = arith.constant 0 : i8
@@ -117,7 +117,7 @@ func.func @unsigned(%n: i8) {
   return
 }
 
-// A loop that never takes a turn is what stands before its condition.
+// A loop whose condition is false is replaced by the operations that compute the condition's operands.
 // CHECK-LABEL: func.func @never
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>
 func.func @never(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --check-element-types --split-input-file -verify-diagnostics
 
-// All types that have kernels, and an index, which only the compiler makes.
+// All element types that have kernels, and index, which only the compiler creates.
 func.func @fine(%a: tensor<2xi1>, %b: tensor<2xi8>, %c: tensor<2xi16>, %d: tensor<2xi32>, %e: tensor<2xi64>, %f: tensor<2xf16>,
                 %g: tensor<2xbf16>, %h: tensor<2xf32>, %i: tensor<2xf64>, %j: tensor<2xindex>) {
   return
@@ -8,7 +8,7 @@ func.func @fine(%a: tensor<2xi1>, %b: tensor<2xi8>, %c: tensor<2xi16>, %d: tenso
 
 // -----
 
-// What a step takes is looked at first.
+// Arguments are checked first.
 // expected-error@+1 {{there are no kernels for elements of type 'i4': expected i1, i8, i16, i32, i64, f16, bf16, f32 or f64 [E_DTYPE_UNSUPPORTED]}}
 func.func @argument(%x: tensor<4xi4>) -> tensor<4xi4> {
   return %x : tensor<4xi4>
@@ -16,7 +16,7 @@ func.func @argument(%x: tensor<4xi4>) -> tensor<4xi4> {
 
 // -----
 
-// A scalar inside of a computation is in a register: only tensors are in memory.
+// Scalars in a computation are in registers: only tensors, which are in memory, are checked.
 func.func @scalars(%x: tensor<4xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {
   %0 = linalg.map ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) (%a: f32, %o: f32) {
     %c = complex.create %a, %a : complex<f32>
@@ -28,7 +28,7 @@ func.func @scalars(%x: tensor<4xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// The operation that makes such a tensor is named, in whatever region it stands.
+// The error is at the operation that creates such a tensor, in any region.
 func.func @inside(%p: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = scf.if %p -> tensor<4xf32> {
     // expected-error@+1 {{there are no kernels for elements of type 'f8E4M3FN'}}
@@ -51,7 +51,7 @@ func.func @complex() {
 
 // -----
 
-// An index is as wide as the compiler likes: no batch can be of such elements.
+// The width of an index is the compiler's choice: no batch can have such elements.
 // expected-error@+1 {{there are no kernels for elements of type 'index'}}
 func.func @index_argument(%n: tensor<index> {device.binding = #device.binding<batch "n">}) {
   return

@@ -1,7 +1,7 @@
 // RUN: lockstep-opt %s --form-kernels --split-input-file -verify-diagnostics | FileCheck %s
 
-// A size that is loaded stays in the step and goes to kernels in a register; what comes out has the bound of what was sliced, also
-// where another operation works on it.
+// A size that is loaded stays in the step and is passed to kernels in a register. The result has the bound of the sliced tensor, and so
+// has the result of another operation on it.
 // CHECK: device.kernel private @[[K:.*]](%{{.*}}: tensor<3x2xf32>, %[[N:.*]]: index) -> tensor<?x2xf32> attributes {bounds = array<i64: 3>
 // CHECK:   tensor.extract_slice %{{.*}}[0, 0] [%[[N]], 2]
 // CHECK: device.kernel private @[[L:.*]](%{{.*}}: tensor<?x2xf32>, %{{.*}}: index, %{{.*}}: index) -> tensor<?x2xf32> attributes {bounds = array<i64: 3>
@@ -40,7 +40,7 @@ func.func @computed(%x: tensor<8xf32> {device.binding = #device.binding<batch "x
 
 // -----
 
-// A gather has the bound of all ranks together.
+// The bound of an all_gather is the sum of the bounds of all ranks.
 collective.group @all
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4 : i64}
 // CHECK-LABEL: func.func @gather
@@ -59,8 +59,8 @@ func.func @gather(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">
 
 // -----
 
-// The sides of a branch pad what they give to the most that it can be, and say how large it is; behind the branch it is sliced to that. So is a
-// choice between two tensors, which canonicalization makes of a branch that computes nothing.
+// The sides of a branch pad their results to the largest size and yield the actual size, to which the result is sliced after the branch. The same
+// is done for a select between two tensors, which canonicalization makes of a branch that computes nothing.
 // CHECK: device.kernel private @[[IF:.*]](%{{.*}}: tensor<?xf32>, {{.*}}) -> (tensor<8xf32>, tensor<i64>)
 // CHECK:   scf.if
 // CHECK:     %[[A:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0] [%{{.*}}] [1] : tensor<?xf32> into tensor<8xf32>
@@ -90,7 +90,7 @@ func.func @branch(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, 
 
 // -----
 
-// What a side computes in a size of its own needs memory that is planned: the branch stays in the step, and its sides have kernels.
+// A tensor of dynamic size that a side computes needs planned memory: the branch stays in the step, and its sides invoke kernels.
 // CHECK-LABEL: func.func @computed_sides
 func.func @computed_sides(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<8xf32> {device.binding = #device.binding<batch "x">},
                           %n: tensor<i64> {device.binding = #device.binding<batch "n">}) -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
@@ -115,7 +115,7 @@ func.func @computed_sides(%c: tensor<i1> {device.binding = #device.binding<batch
 
 // -----
 
-// What a side gives has to have a bound.
+// The result of each side needs a bound.
 func.func @unbounded_side(%c: tensor<i1>, %x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
   %e = tensor.extract %n[] : tensor<i64>
   %i = arith.index_cast %e : i64 to index
@@ -133,7 +133,7 @@ func.func @unbounded_side(%c: tensor<i1>, %x: tensor<8xf32>, %n: tensor<i64>) ->
 
 // -----
 
-// Nothing bounds a size that is merely given.
+// A size that is only the value of an input has no bound.
 func.func @unbounded(%n: tensor<i64> {device.binding = #device.binding<batch "n">}) -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
   %e = tensor.extract %n[] : tensor<i64>
   %i = arith.index_cast %e : i64 to index
@@ -153,7 +153,7 @@ func.func @argument(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// Operations that do not tell the sizes of their results are refused.
+// Operations whose result sizes cannot be determined are refused.
 func.func @concat(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
   %e = tensor.extract %n[] : tensor<i64>
   %i = arith.index_cast %e : i64 to index
@@ -165,7 +165,7 @@ func.func @concat(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
 
 // -----
 
-// Loops carry memory of one size.
+// A loop must not carry a tensor of dynamic size, since its memory has one size.
 func.func @loop(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
   %e = tensor.extract %n[] : tensor<i64>
   %i = arith.index_cast %e : i64 to index
@@ -181,7 +181,7 @@ func.func @loop(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
 
 // -----
 
-// What is made in the size of a gathered tensor has the gathered tensor's bound, although none of its operands has that dimension.
+// A result with the size of a gathered tensor has the gathered tensor's bound, although no operand has that dimension.
 collective.group @all
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4 : i64}
 // CHECK: device.kernel private @{{.*}}(%{{.*}}: tensor<f32>, %{{.*}}: index) -> tensor<?xf32> attributes {bounds = array<i64: 32>
@@ -207,7 +207,7 @@ func.func @broadcast(%x: tensor<8xf32> {device.binding = #device.binding<batch "
 
 // -----
 
-// A product of dynamic shape has no epilogue: nothing says how large the sums are that would have to be kept in between.
+// A product of dynamic shape has no epilogue, since the size of a buffer for its sums is not known.
 #id = affine_map<(r, c) -> (r, c)>
 // CHECK: device.kernel private @[[P:.*_matmul]](
 // CHECK-NOT: linalg.generic
@@ -235,7 +235,7 @@ func.func @no_epilogue(%x: tensor<8x2xf32> {device.binding = #device.binding<bat
 
 // -----
 
-// Reshapes keep bounds: what one dimension becomes has its bound without the static ones, what several become the product of theirs.
+// Reshapes keep bounds: an expanded dimension has its bound divided by the static sizes, a collapsed one has the product of the bounds.
 // CHECK: device.kernel private @{{.*}} -> tensor<?x2xf32> attributes {bounds = array<i64: 3>
 // CHECK: device.kernel private @{{.*}} -> tensor<?xf32> attributes {bounds = array<i64: 6>
 // CHECK-LABEL: func.func @reshape
@@ -253,7 +253,7 @@ func.func @reshape(%x: tensor<6xf32> {device.binding = #device.binding<batch "x"
 
 // -----
 
-// The size of a batch has the batch's bound, also where nobody needs the batch itself.
+// The size of a batch has the batch's bound, also where the batch itself is not used.
 // CHECK: device.kernel private @{{.*}} -> tensor<?xf32> attributes {bounds = array<i64: 6>
 // CHECK-LABEL: func.func @size
 func.func @size(%x: tensor<6xf32> {device.binding = #device.binding<batch "x">}, %n: tensor<i64> {device.binding = #device.binding<batch "x.dim0">})

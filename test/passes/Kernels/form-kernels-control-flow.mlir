@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --form-kernels --split-input-file | FileCheck %s
 
-// A loop with collectives stays in the step, and its body is a graph of kernels too; collectives keep their order, and neither
+// A loop with collectives stays in the step, and its body becomes invocations of kernels too. Collectives keep their order; neither
 // they nor the terminator become part of a kernel.
 #id = affine_map<(i) -> (i)>
 collective.group @all
@@ -55,7 +55,7 @@ func.func @small_loop(%x: tensor<8xf32> {device.binding = #device.binding<batch 
 
 // -----
 
-// A condition that is computed from scalars goes through memory: a kernel writes it, the branch reads it.
+// A condition that is computed from scalars is passed in memory: a kernel writes it, the branch reads it.
 #id = affine_map<(i) -> (i)>
 collective.group @all
 // CHECK: device.kernel private @condition_0_{{.*}} -> tensor<i1>
@@ -82,7 +82,7 @@ func.func @condition(%n: tensor<i32> {device.binding = #device.binding<scalar "n
 
 // -----
 
-// A loop's bound that is computed too; the step reads it back as an integer.
+// So is a computed bound of a loop; the step loads it as an integer.
 #id = affine_map<(i) -> (i)>
 collective.group @all
 // CHECK: device.kernel private @bound_0_{{.*}} -> tensor<i64>
@@ -106,7 +106,7 @@ func.func @bound(%n: tensor<i32> {device.binding = #device.binding<scalar "n">},
 
 // -----
 
-// A fill that the step itself uses becomes a kernel: a collective reads memory.
+// A fill that the step itself uses becomes a kernel, since a collective reads memory.
 collective.group @all
 // CHECK: device.kernel private @filled_0_
 // CHECK: linalg.fill
@@ -124,7 +124,7 @@ func.func @filled() -> (tensor<8xf32> {device.binding = #device.binding<result "
 
 // -----
 
-// What stands outside of a loop and is used by it is materialized inside: kernels of the outer block have been formed by then.
+// A fill outside of a loop that uses it is materialized in the loop, since the kernels of the outer block have been formed by then.
 collective.group @all
 // CHECK-LABEL: func.func @filled_outside(
 // CHECK: scf.for
@@ -147,7 +147,7 @@ func.func @filled_outside(%n: tensor<i32> {device.binding = #device.binding<scal
 
 // -----
 
-// So is the condition of a branch inside of a loop.
+// So is the condition of a branch in a loop.
 collective.group @all
 // CHECK-LABEL: func.func @condition_outside(
 // CHECK: scf.for
@@ -171,7 +171,7 @@ func.func @condition_outside(%n: tensor<i32> {device.binding = #device.binding<s
 
 // -----
 
-// Numbers leave a kernel in memory: a loop that ends in a float and an index gives two tensors of rank 0, from which its users read.
+// Scalar results of a kernel are passed in memory: a float and an index of a loop become two tensors of rank 0, which their users read.
 collective.group @all
 // CHECK-LABEL: device.kernel private @scalars_0_
 // CHECK-SAME: -> (tensor<f32>, tensor<i64>, tensor<8xf32>)

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --form-kernels --split-input-file -verify-diagnostics
 
-// Only tensors and indices go into a kernel: a step's own loop cannot hand a float to one (carry-tensors sees to that).
+// Only tensors and indices cross the boundary of a kernel. A float that a loop of a step carries is an error (carry-tensors makes it a tensor).
 #id = affine_map<(i) -> (i)>
 collective.group @all
 func.func @float(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<8xf32> {device.binding = #device.binding<result "r">}) {

@@ -1,7 +1,7 @@
 // RUN: lockstep-opt %s --form-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,FUSED
 // RUN: lockstep-opt %s --form-kernels=fuse=false --split-input-file | FileCheck %s --check-prefixes=CHECK,ALONE
 
-// A producer and its reader share a kernel; without fusing, each operation has its own. What stays is invocations.
+// A producer and its user share a kernel; without fusion, each operation has its own. Only invocations remain in the step.
 #id = affine_map<(i) -> (i)>
 // CHECK: device.kernel private @chain_0_elementwise(
 // FUSED: math.exp
@@ -33,8 +33,8 @@ func.func @chain(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}
 
 // -----
 
-// A kernel never mixes uniform and varying results: what only scalars go into is computed apart from what batches go into, although
-// one reads the other.
+// The results of a kernel are all uniform or all varying: what is computed from scalars alone has its own kernel, although a computation
+// on a batch reads it.
 #id = affine_map<(i) -> (i)>
 // CHECK: device.kernel private @mixed_0_elementwise(
 // CHECK: math.exp
@@ -64,8 +64,8 @@ func.func @mixed(%s: tensor<8xf32> {device.binding = #device.binding<scalar "s">
 
 // -----
 
-// Glue (fills, reshapes, small constants) is repeated in every kernel that uses it and leaves the step; a result of theirs is not
-// passed.
+// Fills, reshapes and small constants are cloned into every kernel that uses them and erased from the step; their results are not
+// passed as arguments.
 #id = affine_map<(i, j) -> (i, j)>
 // CHECK: device.kernel private @glue_0_{{.*}}(%{{.*}}: tensor<8xf32>) -> tensor<2x4xf32>
 // CHECK-DAG: arith.constant dense<{{.*}}> : tensor<2x4xf32>
@@ -89,7 +89,7 @@ func.func @glue(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">})
 
 // -----
 
-// A constant of more than 1 KiB is passed as an argument, so that its bytes exist once; one that is the same everywhere is repeated.
+// A constant of more than 1 KiB is passed as an argument, so that its bytes exist once; a splat is cloned.
 #id = affine_map<(i) -> (i)>
 // CHECK: device.kernel private @constants_0_elementwise(%{{.*}}: tensor<300xf32>, %{{.*}}: tensor<300xf32>) -> tensor<300xf32>
 // CHECK: arith.constant dense<2.000000e+00> : tensor<300xf32>
@@ -111,7 +111,7 @@ func.func @constants(%x: tensor<300xf32> {device.binding = #device.binding<batch
 
 // -----
 
-// Results that only the kernel itself reads are not results of the kernel.
+// Values that only the kernel itself reads are no results of the kernel.
 #id = affine_map<(i) -> (i)>
 // FUSED: device.kernel private @inner_{{.*}} -> (tensor<8xf32>, tensor<8xf32>)
 func.func @inner(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">})
@@ -137,7 +137,7 @@ func.func @inner(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}
 
 // -----
 
-// A result may take over the memory of an argument that is read where it is written; not that of one that is read elsewhere.
+// A result may be in place of an argument that is read with the indices with which the result is written, but not of one that is read transposed.
 #id = affine_map<(i, j) -> (i, j)>
 #t = affine_map<(i, j) -> (j, i)>
 // CHECK: device.kernel private @in_place_0_elementwise(%{{.*}}: tensor<4x4xf32>, %{{.*}}: tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -155,7 +155,7 @@ func.func @in_place(%x: tensor<4x4xf32> {device.binding = #device.binding<batch 
 
 // -----
 
-// A product takes its element-wise reader along as an epilogue.
+// The element-wise user of a product becomes an epilogue in its kernel.
 #id = affine_map<(i, j) -> (i, j)>
 #l = affine_map<(m, n, k) -> (m, k)>
 #r = affine_map<(m, n, k) -> (k, n)>

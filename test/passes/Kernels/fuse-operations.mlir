@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(fuse-operations))" --split-input-file | FileCheck %s
 
-// A chain of element-wise operations becomes one.
+// A chain of element-wise operations is fused into one.
 #id = affine_map<(i) -> (i)>
 // CHECK-LABEL: func.func @chain(
 // CHECK: linalg.generic
@@ -48,7 +48,7 @@ func.func @broadcast(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) -> tensor<4x8xf3
 
 // -----
 
-// What is costly is not computed twice for two readers.
+// A costly producer with two users is computed once.
 #id = affine_map<(i) -> (i)>
 #all = affine_map<(i) -> ()>
 // CHECK-LABEL: func.func @costly(
@@ -77,7 +77,7 @@ func.func @costly(%x: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>) {
 
 // -----
 
-// A cheap producer is repeated in each of its readers, a reduction among them, and goes.
+// A cheap producer is fused into each of its users, a reduction among them, and erased.
 #id = affine_map<(i) -> (i)>
 #all = affine_map<(i) -> ()>
 // CHECK-LABEL: func.func @cheap(
@@ -169,7 +169,7 @@ func.func @epilogues(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %init: tensor<4x4
 
 // -----
 
-// Two readers of which the second needs the first, through a collective, stay apart; and nothing moves across the collective.
+// Two readers are not fused if the second depends on the first, through a collective; nothing moves across the collective.
 #id = affine_map<(i, j) -> (i, j)>
 #l = affine_map<(m, n, k) -> (m, k)>
 #r = affine_map<(m, n, k) -> (k, n)>
@@ -205,7 +205,7 @@ func.func @dependent(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %init: tensor<4x4
 
 // -----
 
-// A gradient of weights that is only read transposed is computed transposed, and its update takes both moments and weights over memory once.
+// A gradient that is only read transposed is computed transposed, so that one operation updates momentum and weights in a single pass over memory.
 #m = affine_map<(i, j, k) -> (k, i)>
 #n = affine_map<(i, j, k) -> (k, j)>
 #o = affine_map<(i, j, k) -> (i, j)>
@@ -250,7 +250,7 @@ func.func @update(%dy: tensor<64x128xf32>, %x: tensor<64x32xf32>, %w: tensor<32x
 
 // -----
 
-// A product that somebody reads as it is stays as it is.
+// A product that is also read without a transpose is not transposed.
 #m = affine_map<(i, j, k) -> (k, i)>
 #n = affine_map<(i, j, k) -> (k, j)>
 #o = affine_map<(i, j, k) -> (i, j)>
@@ -281,7 +281,7 @@ func.func @both_ways(%dy: tensor<64x128xf32>, %x: tensor<64x32xf32>, %w: tensor<
 
 // -----
 
-// What updates its destination reads it as an input: fused, it is computed once for each element of the result, from the same values.
+// When an operation that updates its destination is fused, the destination becomes an input: elements of the result are computed from old values.
 #id = affine_map<(i) -> (i)>
 #read = affine_map<(i, j) -> (i)>
 #kept = affine_map<(i, j) -> (j)>
@@ -305,8 +305,8 @@ func.func @update_then_sum(%a: tensor<1xf32>, %b: tensor<1xf32>, %start: tensor<
 
 // -----
 
-// A reader of a product of variables that is equal on all replicas stays apart from one that also reads a batch: else it would
-// not be known to be equal any more.
+// A reader of a product of variables, which is uniform, is not fused with a reader that also reads a batch: its result would
+// not be known to be uniform any more.
 #id = affine_map<(i, j) -> (i, j)>
 #l = affine_map<(m, n, k) -> (m, k)>
 #r = affine_map<(m, n, k) -> (k, n)>

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --normalize-tensors --split-input-file | FileCheck %s
 
-// Tensors without elements come from nowhere, loops that make them go.
+// A tensor without elements becomes a tensor.empty, and a loop that computes one is erased.
 // CHECK-LABEL: @empty(
 // CHECK-NEXT: %[[A:.*]] = tensor.empty() : tensor<0xf32>
 // CHECK-NEXT: %[[B:.*]] = tensor.empty() : tensor<0xf32>
@@ -16,7 +16,7 @@ func.func @empty(%a: tensor<4x0xf32>, %lb: index, %ub: index, %step: index) -> (
 
 // -----
 
-// An exchange is never dropped, whatever it exchanges.
+// A collective is never erased, whatever its operands are.
 // CHECK-LABEL: @exchange(
 // CHECK: collective.start all_gather
 collective.group @all
@@ -28,7 +28,7 @@ func.func @exchange(%a: tensor<0xf32>) -> tensor<0xf32> {
 
 // -----
 
-// A reduction of nothing gives what it begins with, whatever it combines.
+// A reduction over no elements becomes its initial value, whatever its combiner is.
 // CHECK-LABEL: @no_elements(
 // CHECK-SAME: %{{.*}}: tensor<3x0xi64>, %[[INIT:.*]]: tensor<3xi64>)
 // CHECK-NEXT: return %[[INIT]]
@@ -45,7 +45,7 @@ func.func @no_elements(%a: tensor<3x0xi64>, %init: tensor<3xi64>) -> tensor<3xi6
 
 // -----
 
-// Strides of dimensions of size one become one, others stay.
+// Strides of dimensions of size one become one; other strides stay.
 // CHECK-LABEL: @strides(
 // CHECK: tensor.extract_slice %{{.*}}[7, 1] [1, 2] [1, 2] : tensor<8x4xf32> to tensor<2xf32>
 // CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[7, 0] [1, 2] [1, 3]
@@ -57,8 +57,8 @@ func.func @strides(%b: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 // -----
 
-// What does not come to all elements of its result inserts one after the other: a diagonal, and a maximum of each row over columns of
-// which there may be none, without looking at what it begins with.
+// An operation that may not write all elements of its result becomes a loop of insertions into the initial value: a diagonal, and the
+// last element of each row, which does not exist if there are no columns.
 // CHECK-LABEL: func.func @diagonal
 // CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[HELD:.*]] = %arg1) -> (tensor<3x3xf32>) {
 // CHECK:   tensor.insert_slice %{{.*}} into %[[HELD]][%[[I]], %[[I]]] [1, 1] [1, 1] : tensor<1x1xf32> into tensor<3x3xf32>

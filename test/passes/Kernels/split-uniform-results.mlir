@@ -2,7 +2,7 @@
 
 collective.group @all
 
-// Of a branch that all replicas take alike, a scale is uniform and a gradient is not.
+// All replicas take the same side. The scale is uniform and the gradient is not, so each gets a branch of its own.
 // CHECK-LABEL: func.func @if
 // CHECK-SAME: %[[C:[^:]*]]: i1 {{.*}}, %[[S:[^:]*]]: tensor<f32> {{.*}}, %[[X:[^:]*]]: tensor<4xf32>
 func.func @if(%c: i1 {device.binding = #device.binding<scalar "c">}, %s: tensor<f32> {device.binding = #device.binding<scalar "s">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<f32>, tensor<4xf32>) {
@@ -20,7 +20,7 @@ func.func @if(%c: i1 {device.binding = #device.binding<scalar "c">}, %s: tensor<
   return %r#0, %r#1 : tensor<f32>, tensor<4xf32>
 }
 
-// The loop counts alike on all replicas. The one that counts does not sum; the one that sums counts too, since it has to end.
+// The trip count is uniform. One loop only counts; the other one counts and sums, since the count decides when it ends.
 // CHECK-LABEL: func.func @while
 // CHECK-SAME: %[[N:[^:]*]]: i32 {{.*}}, %[[X:[^:]*]]: f32
 func.func @while(%n: i32 {device.binding = #device.binding<scalar "n">}, %x: f32 {device.binding = #device.binding<batch "x">}) -> (i32, f32) {
@@ -40,7 +40,7 @@ func.func @while(%n: i32 {device.binding = #device.binding<scalar "n">}, %x: f32
   return %r#0, %r#1 : i32, f32
 }
 
-// What stands inside is divided with it, also where a branch makes what the loop carries.
+// Operations in the body are divided too, here a branch whose results the loop carries.
 // CHECK-LABEL: func.func @for
 // CHECK-SAME: %[[N:[^:]*]]: index {{.*}}, %[[S:[^:]*]]: f32 {{.*}}, %[[X:[^:]*]]: f32
 func.func @for(%n: index {device.binding = #device.binding<scalar "n">}, %s: f32 {device.binding = #device.binding<scalar "s">}, %x: f32 {device.binding = #device.binding<batch "x">}) -> (f32, f32) {
@@ -68,7 +68,7 @@ func.func @for(%n: index {device.binding = #device.binding<scalar "n">}, %s: f32
   return %r#0, %r#1 : f32, f32
 }
 
-// A result that nobody uses does not keep what it is made of in the uniform one's loop.
+// A varying result without uses is erased from the uniform loop, with the values that it is computed from.
 // CHECK-LABEL: func.func @unused
 func.func @unused(%n: i32 {device.binding = #device.binding<scalar "n">}, %x: f32 {device.binding = #device.binding<batch "x">}) -> i32 {
   %most = arith.constant 100 : i32
@@ -87,7 +87,7 @@ func.func @unused(%n: i32 {device.binding = #device.binding<scalar "n">}, %x: f3
   return %r#0 : i32
 }
 
-// Switches; and nothing is uniform behind a branch that each replica takes for itself.
+// A uniform switch is divided. All results of a switch on a per-replica value are varying, so it stays one.
 // CHECK-LABEL: func.func @switch
 func.func @switch(%n: index {device.binding = #device.binding<scalar "n">}, %own: index {device.binding = #device.binding<batch "own">}, %s: f32 {device.binding = #device.binding<scalar "s">}, %x: f32 {device.binding = #device.binding<batch "x">}) -> (f32, f32, f32, f32) {
   // CHECK: scf.index_switch %{{.*}} -> f32
@@ -113,7 +113,7 @@ func.func @switch(%n: index {device.binding = #device.binding<scalar "n">}, %own
   return %r#0, %r#1, %q#0, %q#1 : f32, f32, f32, f32
 }
 
-// What stays in the step is no kernel: the analysis sees into it.
+// A branch with a collective stays in the step, where the analysis finds its uniform result: it is not divided.
 // CHECK-LABEL: func.func @step
 func.func @step(%c: i1 {device.binding = #device.binding<scalar "c">}, %s: tensor<f32> {device.binding = #device.binding<scalar "s">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<f32>, tensor<4xf32>) {
   // CHECK: scf.if %{{.*}} -> (tensor<f32>, tensor<4xf32>)
@@ -129,7 +129,7 @@ func.func @step(%c: i1 {device.binding = #device.binding<scalar "c">}, %s: tenso
   return %r#0, %r#1 : tensor<f32>, tensor<4xf32>
 }
 
-// Of a loop whose condition is constant it is still known what it carries: what is erased inside of it fits together.
+// A loop whose condition is constant is divided with the operations in its body, although the body is never executed.
 // CHECK-LABEL: func.func @constant
 func.func @constant(%n: index {device.binding = #device.binding<scalar "n">}, %s: f32 {device.binding = #device.binding<scalar "s">}, %x: f32 {device.binding = #device.binding<batch "x">}) -> (f32, f32) {
   %c0 = arith.constant 0 : index
@@ -154,8 +154,8 @@ func.func @constant(%n: index {device.binding = #device.binding<scalar "n">}, %s
   return %r#0, %r#1 : f32, f32
 }
 
-// All that the branch gives is uniform; what its loop carries besides is not,
-// and nobody uses it.
+// All results of the branch are uniform. Its loop also carries a varying value,
+// which has no use and is erased.
 // CHECK-LABEL: func.func @unused_inside
 // CHECK-SAME: %[[C:[^:]*]]: i1 {{.*}}, %[[S:[^:]*]]: f32 {{.*}}, %[[X:[^:]*]]: f32
 func.func @unused_inside(%c: i1 {device.binding = #device.binding<scalar "c">},

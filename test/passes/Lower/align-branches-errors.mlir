@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline='builtin.module(func.func(align-branches))' --split-input-file -verify-diagnostics
 
-// Loops that are not known to have the same bounds.
+// The two loops are not known to have the same bounds.
 collective.group @all
 func.func @loops(%id: tensor<i1> {device.binding = #device.binding<batch "c">}, %n: tensor<i32> {device.binding = #device.binding<scalar "n">}) {
   %c = tensor.extract %id[] : tensor<i1>
@@ -24,7 +24,7 @@ func.func @loops(%id: tensor<i1> {device.binding = #device.binding<batch "c">}, 
 
 // -----
 
-// What only some replicas issue has been refused before; the pass does not rely on it.
+// An earlier pass refuses collectives that only some replicas issue; this pass does not rely on it.
 collective.group @all
 func.func @missing(%id: tensor<i1> {device.binding = #device.binding<batch "c">}) {
   %c = tensor.extract %id[] : tensor<i1>

@@ -1,8 +1,8 @@
 // RUN: lockstep-opt %s --pass-pipeline='builtin.module(func.func(align-branches))' --split-input-file | FileCheck %s
 
-// Both sides sum a value of their own: the branch chooses it, the sum is issued once, and the second half goes on with it. What
-// both sides compute alike moves out; a value of the first half that the second needs is carried over, memory stands in for it
-// on the other side.
+// Both sides sum a value of their own: the first branch yields the operand, the sum is issued once, and a second branch has the rest of both
+// sides. Operations that are equal on both sides are hoisted. A value that the rest needs is a result of the first branch, whose other side
+// yields uninitialized memory for it.
 collective.group @all
 // CHECK-LABEL: func.func @cut(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>
@@ -48,7 +48,7 @@ func.func @cut(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}, 
 
 // -----
 
-// An operand that is the same on both sides needs no choice; barriers move out too.
+// An operand that is the same value on both sides is used directly; barriers move out too.
 collective.group @all
 // CHECK-LABEL: func.func @same(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>
@@ -76,7 +76,7 @@ func.func @same(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">},
 
 // -----
 
-// All replicas take a branch on a uniform condition alike: it is left alone.
+// A branch on a uniform condition stays, since all replicas take the same side.
 collective.group @all
 // CHECK-LABEL: func.func @uniform(
 // CHECK: scf.if
@@ -100,7 +100,7 @@ func.func @uniform(%x: tensor<4xf32> {device.binding = #device.binding<batch "x"
 
 // -----
 
-// Loops of the same bounds change places with the branch. What begins as one value on both sides, here a variable, stays one.
+// Loops with the same bounds move out of the branch. An initial value that is the same on both sides, here a variable, is used directly.
 collective.group @all
 // CHECK-LABEL: func.func @loops(
 // CHECK-SAME: %[[W:[^:]*]]: tensor<4xf32>
@@ -154,7 +154,7 @@ func.func @loops(%w: tensor<4xf32> {device.binding = #device.binding<variable "w
 
 // -----
 
-// So do branches on one condition, one of them without another side. A branch on one side whose own sides issue the same needs none.
+// So do branches on the same condition, one without an else side. A branch whose sides issue the same collective matches that collective alone.
 collective.group @all
 // CHECK-LABEL: func.func @branches(
 // CHECK: %[[C:.*]] = tensor.extract
@@ -192,7 +192,7 @@ func.func @branches(%id: tensor<i1> {device.binding = #device.binding<batch "c">
 
 // -----
 
-// A wait names again what its start has sent, not the sizes of what comes.
+// A wait repeats the operands of its start, but not the sizes of the results.
 collective.group @all
 // CHECK-LABEL: func.func @sizes(
 // CHECK: %[[FIRST:.*]]:2 = scf.if %{{.*}} -> (tensor<?xf32>, index)
@@ -218,7 +218,7 @@ func.func @sizes(%x: tensor<?xf32> {device.binding = #device.binding<batch "x">}
 
 // -----
 
-// Three ways: the inner branch is aligned first, and what begins without operands on all of them is one. So is the result.
+// Three paths: the inner branch is aligned first. Equal operations without operands on all paths are merged, and so is the result.
 collective.group @all
 // CHECK-LABEL: func.func @three_ways(
 // CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<4xf32>
@@ -261,7 +261,7 @@ func.func @three_ways(%w: tensor<4xf32> {device.binding = #device.binding<variab
 
 // -----
 
-// What nobody comes to has no counterpart, and needs none.
+// A collective that no replica reaches needs no counterpart.
 collective.group @all
 // CHECK-LABEL: func.func @never(
 // CHECK-NOT: scf.if
@@ -286,7 +286,7 @@ func.func @never(%id: tensor<i1> {device.binding = #device.binding<batch "c">}) 
 
 // -----
 
-// The members of the groups all take one side, and the others pass by: each collective leaves the branch alone, in one order for all.
+// All members of a group take the same side, and other ranks skip its collectives: each collective moves out of the branch, in one order for all ranks.
 
 // CHECK-LABEL: func.func @by_rank(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --bound-inputs --split-input-file -verify-diagnostics | FileCheck %s
 
-// A batch of dynamic size gets memory of its largest size; how large it is comes in an input of its own, one a dynamic dimension. [1.3-static-shapes]
+// A batch of dynamic size becomes a tensor of its largest size, and an input for the actual size of each dynamic dimension. [1.3-static-shapes]
 // CHECK-LABEL: replica.step @train(
 // CHECK-SAME:    %[[X:.*]]: tensor<8x2x5xf32> {replica.batch = "x"}, %[[Y:.*]]: tensor<4xi32> {replica.batch = "y"}
 // CHECK-SAME:    %[[N:.*]]: tensor<i64> {replica.batch = "x.dim0"}, %[[M:.*]]: tensor<i64> {replica.batch = "x.dim2"})
@@ -18,7 +18,7 @@ replica.step @train(%x: tensor<?x2x?xf32> {replica.batch = "x", replica.bounds =
 
 // -----
 
-// Steps of static shapes stay as they are.
+// Steps of static shapes are left alone.
 // CHECK-LABEL: replica.step @static(%{{.*}}: tensor<4xf32> {replica.batch = "x"}) {
 replica.step @static(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.return
@@ -26,7 +26,7 @@ replica.step @static(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Without a bound there is no memory. [1.3-static-shapes]
+// A dynamic size needs a bound. [1.3-static-shapes]
 // expected-error@+1 {{expected a batch tensor with 'replica.bounds', a bound for each of 1 dynamic dimensions of 'tensor<?xf32>', found none}}
 replica.step @unbounded(%x: tensor<?xf32> {replica.batch = "x"}) {
   replica.return
@@ -41,7 +41,7 @@ replica.step @bounds(%x: tensor<?x?xf32> {replica.batch = "x", replica.bounds = 
 
 // -----
 
-// A dimension without elements is one of at most one in memory: nothing can be a slice of nothing.
+// A dimension of size 0 has size 1 in memory: an empty tensor has no slices.
 // CHECK-LABEL: replica.step @nothing(
 // CHECK-SAME: %[[X:.*]]: tensor<4x1xf32> {replica.batch = "x"}, %[[N:.*]]: tensor<i64> {replica.batch = "x.dim0"}, %{{.*}}: tensor<i64> {replica.batch = "x.dim1"})
 // CHECK: tensor.extract_slice %[[X]][0, 0] [%{{.*}}, 0] [1, 1] : tensor<4x1xf32> to tensor<?x0xf32>

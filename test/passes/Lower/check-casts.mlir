@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --check-casts | FileCheck %s
 
-// A promised size is checked; what is behind a failed check is never seen.
+// A static size that a cast asserts is checked at run time; the value after a failed check is never used.
 // CHECK-LABEL: replica.step @promise
 replica.step @promise(%x: tensor<?x?xf32> {replica.batch = "x", replica.bounds = array<i64: 8, 8>}) -> (tensor<4x?xf32> {replica.result = "y"}) {
   // CHECK: %[[SIZE:.*]] = tensor.dim %{{.*}}, %c0
@@ -15,7 +15,7 @@ replica.step @promise(%x: tensor<?x?xf32> {replica.batch = "x", replica.bounds =
   replica.return %y : tensor<4x?xf32>
 }
 
-// A cast that forgets a size promises nothing.
+// A cast to a dynamic size asserts nothing.
 // CHECK-LABEL: replica.step @forget
 replica.step @forget(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<?xf32> {replica.result = "y"}) {
   // CHECK-NOT: scf.if

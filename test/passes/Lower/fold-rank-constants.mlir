@@ -26,7 +26,7 @@ replica.step @known() {
 
 // -----
 
-// Each replica has two turns, on numbers of its own.
+// The loop has two iterations on each replica, with values of its own: it becomes a loop with constant bounds.
 // CHECK-LABEL: replica.step @turns
 // CHECK: %[[I:.*]] = tensor.extract
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i32
@@ -52,7 +52,7 @@ replica.step @turns() {
 
 // -----
 
-// The count is not known, so neither is what the numbers are.
+// Without the number of replicas, nothing is known about their numbers.
 // CHECK-LABEL: replica.step @unknown
 // CHECK: scf.if %{{.*}} {
 // CHECK-NOT: arith.constant true

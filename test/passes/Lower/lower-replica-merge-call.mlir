@@ -1,7 +1,7 @@
 // RUN: lockstep-opt %s --splice-contexts --lower-replica --split-input-file | FileCheck %s
 
-// A body is spliced into the step between barriers, since all replicas enter and leave it together; a reduce_to of per-replica values is the exchange, an update reads, computes and assigns, [1.1-merge, 2.3-meet, 4-reduce-to, 4-update]
-// without applying the variable's aggregation a second time.
+// The body is spliced into the step between two barriers: all replicas enter and leave it together. [1.1-merge, 2.3-meet, 4-reduce-to, 4-update]
+// A reduce_to of per-replica values is a collective; an update reads, computes and assigns, without aggregating a second time.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
 // CHECK-LABEL: replica.step @update(
@@ -30,7 +30,7 @@ replica.step @update(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> 
 
 // -----
 
-// An update whose results nobody uses is still an update.
+// An update whose results have no uses is still executed.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32>
 // CHECK-LABEL: replica.step @unused(
@@ -55,7 +55,7 @@ replica.step @unused(%lr: tensor<4xf32> {replica.scalar = "lr"}) {
 
 // -----
 
-// The reduction of a plain value is the value, and a broadcast of one is too: all replicas have it.
+// A reduce_to or broadcast_to of a plain value is that value, since all replicas have it.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32>
 // CHECK-LABEL: replica.step @plain(
@@ -75,7 +75,7 @@ replica.step @plain(%lr: tensor<4xf32> {replica.scalar = "lr"}) -> (tensor<4xf32
 
 // -----
 
-// A gather of components is an exchange; the list of local results is one gather, cut into pieces in the order of ranks. [1.2-local-results]
+// A gather of components is a collective; local_results is one gather, cut into pieces in the order of ranks. [1.2-local-results]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-LABEL: replica.step @components(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<3xf32>
@@ -102,7 +102,7 @@ replica.step @components(%x: tensor<3xf32> {replica.batch = "x"})
 
 // -----
 
-// A per-replica value that passes through comes back as each replica's own component. [2.3-returns]
+// A per-replica value that the region yields is each replica's own component again. [2.3-returns]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-LABEL: replica.step @pass(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<3xf32>
@@ -119,7 +119,7 @@ replica.step @pass(%x: tensor<3xf32> {replica.batch = "x"}) -> (tensor<3xf32> {r
 
 // -----
 
-// An assignment inside of a merge_call applies once, whatever the aggregation; and the mark that says so is gone afterwards. [5.2-cross]
+// An assignment in a merge_call is executed once, whatever the aggregation; the attribute that marks it is removed. [5.2-cross]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @n : tensor<f32> {aggregation = #replica.aggregation<sum>}
 // CHECK-LABEL: replica.step @assign_once(
@@ -139,7 +139,7 @@ replica.step @assign_once(%one: tensor<f32> {replica.scalar = "one"}) {
 
 // -----
 
-// Inside of a loop, the exchange and the update happen in every iteration.
+// In a loop, the collective and the update are executed in every iteration.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32>
 // CHECK-LABEL: replica.step @in_loop(
@@ -171,7 +171,7 @@ replica.step @in_loop(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The values of all replicas are gathered and taken apart; where there is nothing in them, nothing is exchanged.
+// local_results gathers the values of all replicas and takes them apart; values without elements are not exchanged.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-LABEL: replica.step @local_results(
 replica.step @local_results(%x: tensor<3xf32> {replica.batch = "x"}, %e: tensor<2x0xf32> {replica.batch = "e"})

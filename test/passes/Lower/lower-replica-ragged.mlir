@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --lower-replica --split-input-file | FileCheck %s
 
-// Replicas tell each other how many rows they have, then gather: the result's size is a value. [2.2-ragged]
+// Replicas exchange their numbers of rows, then gather: the result's size is a value. [2.2-ragged]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 3 : i64}
 // CHECK-LABEL: replica.step @ragged
 replica.step @ragged(%x: tensor<?x3xf32> {replica.batch = "x"}) -> (tensor<?x3xf32> {replica.result = "y"}) {
@@ -21,7 +21,7 @@ replica.step @ragged(%x: tensor<?x3xf32> {replica.batch = "x"}) -> (tensor<?x3xf
 
 // -----
 
-// One exchange for all values of a call; what is static along the axis takes no part in it.
+// The sizes of all operands are exchanged together; an operand that is static along the axis takes no part in it.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2 : i64}
 // CHECK-LABEL: replica.step @several
 replica.step @several(%a: tensor<?xf32> {replica.batch = "a"}, %b: tensor<4xf32> {replica.batch = "b"}, %c: tensor<?xi32> {replica.batch = "c"})
@@ -35,7 +35,7 @@ replica.step @several(%a: tensor<?xf32> {replica.batch = "a"}, %b: tensor<4xf32>
 
 // -----
 
-// A result whose type says how many rows there are needs no exchange.
+// A result with a static number of rows needs no exchange of sizes.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2 : i64}
 // CHECK-LABEL: replica.step @promised
 replica.step @promised(%x: tensor<?xf32> {replica.batch = "x"}) -> (tensor<5xf32> {replica.result = "y"}) {

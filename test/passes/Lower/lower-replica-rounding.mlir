@@ -10,7 +10,7 @@
 // FOUR: %[[C:.*]] = arith.constant 2.500000e-01 : f32
 // FOUR: %[[Q:.*]] = arith.mulf %{{.*}}, %[[C]] : f32
 // CHECK: arith.truncf %[[Q]] : f32 to f16
-// With one replica, it is the value itself.
+// With one replica, the mean is the value itself.
 // ONE-LABEL: replica.step @mean_of_f16(%arg0: tensor<8xf16>
 // ONE-NEXT: replica.return %arg0
 replica.step @mean_of_f16(%x: tensor<8xf16> {replica.batch = "x"}) -> (tensor<8xf16> {replica.result = "y"}) {
@@ -18,7 +18,7 @@ replica.step @mean_of_f16(%x: tensor<8xf16> {replica.batch = "x"}) -> (tensor<8x
   replica.return %y : tensor<8xf16>
 }
 
-// A sum has nothing to round later.
+// A sum is rounded by the collective, since no division follows.
 // CHECK-LABEL: replica.step @sum_of_f16
 // CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<8xf16>) -> <tensor<8xf16>>
 replica.step @sum_of_f16(%x: tensor<8xf16> {replica.batch = "x"}) -> (tensor<8xf16> {replica.result = "y"}) {
@@ -26,7 +26,7 @@ replica.step @sum_of_f16(%x: tensor<8xf16> {replica.batch = "x"}) -> (tensor<8xf
   replica.return %y : tensor<8xf16>
 }
 
-// The mean of an integer that is equal everywhere is the value, as f64, and no exchange.
+// The mean of an integer value that is equal on all replicas is that value as f64, without an exchange.
 // CHECK-LABEL: replica.step @mean_of_a_shared_integer
 // CHECK-NOT: collective.start
 // CHECK: arith.sitofp

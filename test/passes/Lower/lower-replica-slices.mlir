@@ -3,7 +3,7 @@
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @t : tensor<8x2xf32> {aggregation = #replica.aggregation<mean>}
 
-// The rows of all replicas, one after the other; how many there are is exchanged once for values and indices. [2.1-slices]
+// The rows of all replicas are concatenated; their numbers are exchanged once for values and indices. [2.1-slices]
 // CHECK-LABEL: replica.step @ragged(
 replica.step @ragged(%v: tensor<?x2xf32> {replica.batch = "v"}, %i: tensor<?xi64> {replica.batch = "i"}) {
   // CHECK-COUNT-3: collective.start all_gather
@@ -12,7 +12,7 @@ replica.step @ragged(%v: tensor<?x2xf32> {replica.batch = "v"}, %i: tensor<?xi64
   replica.return
 }
 
-// Sizes that are known are not exchanged. Aggregated, then scattered row by row; an index outside changes nothing. [5.2-scatter-add]
+// Static sizes are not exchanged. Rows are aggregated, then scattered one by one; an index that is out of range changes nothing. [5.2-scatter-add]
 // CHECK-LABEL: replica.step @scatter(
 replica.step @scatter(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {replica.batch = "i"}) {
   // CHECK-COUNT-2: collective.start all_gather
@@ -29,7 +29,7 @@ replica.step @scatter(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi6
   replica.return
 }
 
-// Rows of the whole table; those of ids outside are zeros. [8-lookup]
+// Rows are read from the whole table; those of ids that are out of range are zeros. [8-lookup]
 // CHECK-LABEL: replica.step @lookup(
 // CHECK-SAME: %[[IDS:.*]]: tensor<?xi32>
 replica.step @lookup(%ids: tensor<?xi32> {replica.batch = "ids"}) -> tensor<?x2xf32> {
@@ -44,7 +44,7 @@ replica.step @lookup(%ids: tensor<?xi32> {replica.batch = "ids"}) -> tensor<?x2x
   replica.return %0 : tensor<?x2xf32>
 }
 
-// A table without rows gives zeros, and is not read.
+// A lookup in a table without rows yields zeros, and reads nothing.
 replica.variable @empty : tensor<0x2xf32>
 // CHECK-LABEL: replica.step @lookup_nothing(
 // CHECK: linalg.fill
@@ -55,7 +55,7 @@ replica.step @lookup_nothing(%ids: tensor<3xi32> {replica.batch = "ids"}) -> ten
   replica.return %0 : tensor<3x2xf32>
 }
 
-// Rows are added to zeros one after the other.
+// Rows are added to zeros one by one.
 // CHECK-LABEL: replica.step @dense(
 replica.step @dense(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {replica.batch = "i"}) -> tensor<8x2xf32> {
   // CHECK-NOT: collective.start

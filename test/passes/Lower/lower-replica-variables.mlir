@@ -28,7 +28,7 @@ replica.step @assign(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<4xf32> 
   // CHECK: %[[OF_FIRST:.*]] = collective.wait %[[B]]
   // CHECK-NEXT: replica.assign @first, %[[OF_FIRST]]
   replica.assign @first, %x : tensor<4xf32>
-  // On read: each replica keeps its own; it is reduced when it is read across replicas. [5.3-own]
+  // Synchronized on read: each replica assigns its own copy; cross-replica reads combine the copies. [5.3-own]
   // CHECK-NOT: collective.
   // CHECK: replica.assign_add @counter, %[[X]]
   replica.assign_add @counter, %x : tensor<4xf32>
@@ -54,7 +54,7 @@ replica.step @one_replica(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The mean of one literal that all replicas give, which may be an integer, is that literal.
+// The mean of a literal, which all replicas share and which may be an integer, is that literal.
 replica.strategy @dp {kind = #replica.kind<central_storage>, replicas = 4}
 replica.variable @count : tensor<i32> {aggregation = #replica.aggregation<mean>}
 // CHECK-LABEL: replica.step @literal_mean(
@@ -69,7 +69,7 @@ replica.step @literal_mean() {
 
 // -----
 
-// Read across replicas, an on_read variable is the combination of its copies; in replica context it is the replica's own. [4-read-var, 5.3-read-sum, 5.3-read-mean, 5.3-read-first]
+// A cross-replica read of an on_read variable combines its copies; a replica reads its own. [4-read-var, 5.3-read-sum, 5.3-read-mean, 5.3-read-first]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @sum : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
 replica.variable @mean : tensor<4xf32> {aggregation = #replica.aggregation<mean>, synchronization = #replica.synchronization<on_read>}
@@ -99,7 +99,7 @@ replica.step @read_across() -> (tensor<4xf32> {replica.result = "a"}, tensor<4xf
   replica.return %own, %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// Replicas may ask for the same in replica context. Where copies are equal, their own is that. [5.3-read-context]
+// An aggregated read in replica context combines the copies too; where copies are equal, it reads the replica's own. [5.3-read-context]
 replica.variable @equal : tensor<4xf32>
 // CHECK-LABEL: replica.step @read_together(
 replica.step @read_together() -> (tensor<4xf32> {replica.result = "a"}, tensor<4xf32> {replica.result = "b"}) {
@@ -115,8 +115,8 @@ replica.step @read_together() -> (tensor<4xf32> {replica.result = "a"}, tensor<4
 
 // -----
 
-// Assigned across replicas, each copy of a sum gets an equal part, an integer truncated; other copies get the value. In control
-// flow as well. [5.3-assign-sum, 5.3-assign-other]
+// A cross-replica assignment to an on_read variable that is summed assigns an equal part to each copy, truncated for integers. Other copies are
+// assigned the value. The same holds in control flow. [5.3-assign-sum, 5.3-assign-other]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @sum : tensor<4xi32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
 replica.variable @half : tensor<4xbf16> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}

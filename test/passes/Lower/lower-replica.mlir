@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --lower-replica --split-input-file | FileCheck %s
 
-// A sum is a collective over all ranks, waited for where it is started. [2.1-mirrored]
+// A sum is a collective over all ranks, whose start is followed by its wait. [2.1-mirrored]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 // CHECK: collective.group @all
 // CHECK-LABEL: replica.step @sum(
@@ -15,7 +15,7 @@ replica.step @sum(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {re
 
 // -----
 
-// The mean over a power of two multiplies, which is exact.
+// The mean over a power of two is a multiplication, which is exact.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 // CHECK-LABEL: replica.step @mean_of_four(
 replica.step @mean_of_four(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "m"}) {
@@ -30,7 +30,7 @@ replica.step @mean_of_four(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4
 
 // -----
 
-// Other counts divide. [2.1-mirrored]
+// The mean over any other number is a division. [2.1-mirrored]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 // CHECK-LABEL: replica.step @mean_of_three(
 replica.step @mean_of_three(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "m"}) {
@@ -43,7 +43,7 @@ replica.step @mean_of_three(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<
 
 // -----
 
-// The mean of integers sums integers and divides in f64. [2.1-mean-int]
+// The mean of integers is their sum, divided in f64. [2.1-mean-int]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 // CHECK-LABEL: replica.step @mean_of_integers(
 replica.step @mean_of_integers(%n: tensor<i32> {replica.batch = "n"}) -> (tensor<f64> {replica.metric = "m"}) {
@@ -56,7 +56,7 @@ replica.step @mean_of_integers(%n: tensor<i32> {replica.batch = "n"}) -> (tensor
 
 // -----
 
-// Of one replica nothing is left: no group, no collective, no arithmetic; its id is 0. [2.1-one-replica, 2-replica-id]
+// With one replica, nothing is left: no group, no collective, no arithmetic; its id is 0. [2.1-one-replica, 2-replica-id]
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 // CHECK-NOT: collective.
 // CHECK-LABEL: replica.step @one_replica(
@@ -86,7 +86,7 @@ replica.step @one_mean_of_integers(%n: tensor<i32> {replica.batch = "n"}) -> (te
 
 // -----
 
-// The count is a constant; the id of one of several replicas is left to the executor. [2-num-replicas, 2-replica-id]
+// The number of replicas is a constant; the id of one of several is left to the executor. [2-num-replicas, 2-replica-id]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 // CHECK-LABEL: replica.step @count
 replica.step @count() -> (tensor<i32> {replica.metric = "n"}, tensor<i32> {replica.result = "id"}) {
@@ -100,8 +100,8 @@ replica.step @count() -> (tensor<i32> {replica.metric = "n"}, tensor<i32> {repli
 
 // -----
 
-// Every operand of one call is a collective of its own, which carries the bound; buckets are formed later, where it is known [2.1-nest]
-// what is ready when.
+// Each operand of a call is a collective of its own, with the bound of the call; buckets are formed later, where it is known [2.1-nest]
+// when each operand is ready.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-LABEL: replica.step @nest(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32> {replica.batch = "x"}, %[[N:[a-z0-9]*]]: tensor<i32>
@@ -115,7 +115,7 @@ replica.step @nest(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i32> {rep
 
 // -----
 
-// A gather of equal sizes concatenates along its axis; a result that is declared without its size is cast to it.
+// A gather of static sizes concatenates along its axis; the result is cast to the type of the operation, which may be dynamic.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 // CHECK-LABEL: replica.step @gather(
 // CHECK-SAME: %[[X:.*]]: tensor<2x4xf32>
@@ -134,7 +134,7 @@ replica.step @gather(%x: tensor<2x4xf32> {replica.batch = "x"})
 
 // -----
 
-// Collectives inside of loops and branches are lowered where they stand.
+// Collectives in loops and branches are lowered in place.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-LABEL: replica.step @loop(
 replica.step @loop(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "m"}) {
@@ -154,7 +154,7 @@ replica.step @loop(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {r
 
 // -----
 
-// A group of all replicas that the module has already, whether its ranks are listed or not, is the one that is used.
+// If the module has a group of all replicas, whether its ranks are listed or not, that group is used.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 // CHECK-NOT: collective.group @all
 // CHECK: collective.group @everybody

@@ -24,7 +24,7 @@ replica.step @step(%x: tensor<4xi32> {replica.batch = "x", replica.unsigned}, %l
   %b = replica.read @b : tensor<4xf32>
   %id = replica.id : tensor<i32>
   replica.assign @w, %b : tensor<4xf32>
-  // What is read after an assignment is the new value.
+  // A read after an assignment is the new value.
   // CHECK-NEXT: return %[[B]], %[[LR]], %[[LR]], %[[LR]], %[[RANK]], %[[B]]
   %w = replica.read @w : tensor<4xf32>
   replica.return %lr, %lr, %lr, %id, %w : tensor<f32>, tensor<f32>, tensor<f32>, tensor<i32>, tensor<4xf32>
@@ -56,7 +56,7 @@ replica.step @arithmetic(%x: tensor<4xf32> {replica.scalar = "x"}, %n: tensor<i6
 
 // -----
 
-// A loop carries the variables that it assigns, behind what it carries already; those that it only reads it does not.
+// A loop carries the variables that it assigns, after its own iteration arguments. It does not carry variables that it only reads.
 replica.variable @w : tensor<4xf32>
 replica.variable @r : tensor<4xf32>
 // CHECK-LABEL: func.func @loop(
@@ -81,7 +81,7 @@ replica.step @loop(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {r
 
 // -----
 
-// Both branches yield a variable that one of them assigns; the branch that does not assign yields what it was before.
+// Both sides of a branch yield a variable that one of them assigns; the other side yields the value before the branch.
 replica.variable @w : tensor<4xf32>
 // CHECK-LABEL: func.func @branch(
 // CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<4xf32> {device.binding = #device.binding<variable "w">}
@@ -100,7 +100,7 @@ replica.step @branch(%c: tensor<i1> {replica.scalar = "c"}, %x: tensor<4xf32> {r
 
 // -----
 
-// A branch that yields already keeps its results, and a loop inside of it is threaded too.
+// A branch keeps the results that it has, and a loop in it carries the variable too.
 replica.variable @w : tensor<4xf32>
 // CHECK-LABEL: func.func @nested(
 // CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<4xf32>
@@ -132,7 +132,7 @@ replica.step @nested(%c: tensor<i1> {replica.scalar = "c"}, %x: tensor<4xf32> {r
 
 // -----
 
-// A while hands variables on through both regions: what the condition assigns is what the body reads, and what the loop leaves.
+// A while loop carries variables through both regions: the value that the condition assigns is read in the body, and is the result of the loop.
 replica.variable @n : tensor<4xf32>
 // CHECK-LABEL: func.func @while(
 // CHECK-SAME: %[[N:[a-z0-9]*]]: tensor<4xf32> {{.*}}, %[[C:[a-z0-9]*]]: tensor<i1> {{.*}}, %[[X:[a-z0-9]*]]: tensor<4xf32>

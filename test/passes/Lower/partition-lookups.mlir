@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --partition-variables | FileCheck %s
 
-// 5 rows on two servers: ids are counted from a shard's first row; a row comes from the last shard that does not begin behind it.
+// 5 rows on two servers: ids are relative to a shard's first row; a row is taken from the last shard whose first row is not above its id.
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2 : i64, servers = 2 : i64, partitioner = #replica.partitioner<fixed 2>}
 replica.variable @t : tensor<5x2xf32>
 

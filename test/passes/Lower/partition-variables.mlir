@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --partition-variables | FileCheck %s
 
-// Scalars and small variables are whole; each shard takes the next server.
+// Scalars and small variables are not divided; each shard is placed on the next server.
 // CHECK-DAG: device.role @worker ranks 0 count 2
 // CHECK-DAG: device.role @server0 ranks 2 count 1
 // CHECK-DAG: device.role @server1 ranks 3 count 1
@@ -16,7 +16,7 @@ replica.variable @w : tensor<5x2xf32> {path = "params/w",
 // CHECK: replica.variable @table.shard0 : tensor<2x1xf32> {aggregation = #replica.aggregation<sum>, device.role = @server1
 // CHECK: replica.variable @table.shard1 : tensor<2x1xf32> {aggregation = #replica.aggregation<sum>, device.role = @server0
 replica.variable @table : tensor<4x1xf32> {aggregation = #replica.aggregation<sum>}
-// What lives beside a variable that is split is on the server of its first shard, in one piece.
+// A variable that is colocated with a divided one is not divided, and is on the server of the first shard.
 // CHECK: replica.variable @momentum : tensor<5x2xf32> {device.role = @server1}
 replica.variable @momentum : tensor<5x2xf32> {colocate_with = @w}
 
@@ -31,7 +31,7 @@ replica.step @step_(%x: tensor<5x2xf32> {replica.batch = "x"}, %i: tensor<3xi32>
   // CHECK: %[[S:.*]] = tensor.extract_slice %[[W]][3, 0] [2, 2] [1, 1] {replica.shard_of_value}
   // CHECK: replica.assign @w.shard1, %[[S]] : tensor<2x2xf32>
   replica.assign @w, %w : tensor<5x2xf32>
-  // Rows are counted from the first of the shard; those outside of it change nothing.
+  // Indices are relative to the first row of the shard; rows that are outside of it change nothing.
   // CHECK: %[[FIRST:.*]] = arith.constant 0 : i32
   // CHECK: replica.scatter add @table.shard0, %{{.*}}, %{{.*}} : tensor<3xi32>, tensor<3x1xf32>
   // CHECK: arith.constant 2 : i32
@@ -41,7 +41,7 @@ replica.step @step_(%x: tensor<5x2xf32> {replica.batch = "x"}, %i: tensor<3xi32>
   replica.return
 }
 
-// A narrow index cannot hold the first row of a shard: the difference is taken in a type that can.
+// A narrow index type cannot hold the first row of every shard: indices are extended before the subtraction.
 // CHECK-LABEL: replica.step @narrow(
 replica.step @narrow(%i: tensor<3xi8> {replica.batch = "i"}, %v: tensor<3x1xf32> {replica.batch = "v"}) {
   // CHECK: %[[WIDE:.*]] = arith.extsi %{{.*}} : i8 to i64

@@ -9,7 +9,7 @@ replica.variable @table : tensor<100x2xf32>
 replica.variable @sum : tensor<100x2xf32> {aggregation = #replica.aggregation<sum>}
 replica.variable @w : tensor<2xf32>
 
-// The rows of all replicas are scaled and subtracted; what was as large as the table is gone. [8-sparse-gradient]
+// The rows of all replicas are scaled and subtracted; no gradient of the table's size is left. [8-sparse-gradient]
 // CHECK-LABEL: replica.step @descend
 // CHECK-SAME: %[[IDS:[^:]*]]: tensor<6xi32> {replica.batch = "ids"}, %[[ROWS:[^:]*]]: tensor<6x2xf32>
 // CHECK-SAME: %[[LR:[^:]*]]: tensor<f32>
@@ -40,7 +40,7 @@ replica.step @descend(%ids: tensor<6xi32> {replica.batch = "ids"}, %rows: tensor
   replica.return
 }
 
-// What is dense in a reduction stays in one; the results keep their places.
+// A reduction of rows and of dense operands becomes two reductions, and each user reads the result of its own operand.
 // CHECK-LABEL: replica.step @mixed
 // CHECK: replica.all_reduce_slices sum
 // CHECK: %[[W:.*]] = replica.all_reduce sum %{{.*}} {bytes_per_pack = 64 : i64} : tensor<2xf32>
@@ -56,7 +56,7 @@ replica.step @mixed(%ids: tensor<?xi64> {replica.batch = "ids"}, %rows: tensor<?
   replica.return
 }
 
-// Two lookups leave two sets of rows; signs and constant factors go to the rows.
+// Two lookups yield two sets of rows; signs and constant factors are applied to the rows.
 // CHECK-LABEL: replica.step @twice
 // CHECK: %[[HALF:.*]] = linalg.generic {{.*}} ins(%[[A:.*]] : tensor<6x2xf32>)
 // CHECK: %[[C:.*]] = arith.constant 5.000000e-01 : f32
@@ -79,7 +79,7 @@ replica.step @twice(%a: tensor<6xi32> {replica.scalar = "a"}, %b: tensor<3xi32> 
   replica.return
 }
 
-// What replicas add is aggregated as their slices are.
+// An assignment that adds is replaced by a scatter, which aggregates the rows in the same way.
 // CHECK-LABEL: replica.step @aggregated
 // CHECK-NEXT: replica.scatter sub @sum
 replica.step @aggregated(%ids: tensor<6xi32> {replica.batch = "ids"}, %rows: tensor<6x2xf32> {replica.batch = "rows"}) {
@@ -94,7 +94,7 @@ replica.variable @table : tensor<100x2xf32>
 replica.variable @momentum : tensor<100x2xf32>
 replica.variable @sum : tensor<100x2xf32> {aggregation = #replica.aggregation<sum>}
 
-// A square is not linear; it gets the whole tensor, with the factor in it.
+// A square is not linear: it is computed on the dense tensor.
 // CHECK-LABEL: replica.step @square
 // CHECK: %[[D:.*]] = replica.slices_to_dense
 // CHECK: arith.mulf %[[D]], %[[D]] : tensor<100x2xf32>
@@ -105,7 +105,7 @@ replica.step @square(%ids: tensor<6xi32> {replica.scalar = "ids"}, %rows: tensor
   replica.return
 }
 
-// Momentum changes all rows: the exchange is one of rows still, and dense is what is added.
+// Momentum changes all rows: the rows are still exchanged as rows, and their dense sum is added.
 // CHECK-LABEL: replica.step @momentum_step
 // CHECK: %[[V:.*]], %[[I:.*]] = replica.all_reduce_slices sum
 // CHECK: %[[D:.*]] = replica.slices_to_dense %[[V]] at %[[I]]
@@ -122,7 +122,7 @@ replica.step @momentum_step(%ids: tensor<6xi32> {replica.batch = "ids"}, %rows: 
   replica.return
 }
 
-// A variable that has changed since it was read, another variable, or one whose values are aggregated gets the whole value.
+// A dense value is assigned to a variable that has changed since it was read, to another variable, or to one whose assignments are aggregated.
 // CHECK-LABEL: replica.step @not_its_own
 // CHECK-NOT: replica.scatter
 // CHECK: replica.return
@@ -141,7 +141,7 @@ replica.step @not_its_own(%ids: tensor<6xi32> {replica.scalar = "ids"}, %rows: t
 }
 
 //--- remarks.mlir
-// What is changed by rows, and who asked for a whole tensor. [8-sparse-gradient]
+// Remarks on what is changed by rows, and on which operations need a dense tensor. [8-sparse-gradient]
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4 : i64}
 replica.variable @table : tensor<100x2xf32>
 replica.variable @norm : tensor<100x2xf32>

@@ -3,7 +3,7 @@
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
 
-// A program becomes a step: components for per-replica values, and what a run holds stays as it is. [1.1-scope, 3.1-none]
+// A program becomes a step: per-replica values become components, and the body of a run is inlined. [1.1-scope, 3.1-none]
 // CHECK-LABEL: replica.step @main(%arg0: tensor<4xf32> {replica.batch = "x"}, %arg1: tensor<4xf32> {replica.scalar = "k"}) -> (tensor<4xf32> {replica.result = "y"}, tensor<4xf32> {replica.result = "r"})
 replica.program @main(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}, %k: tensor<4xf32> {replica.scalar = "k"})
     -> (!replica.per_replica<tensor<4xf32>> {replica.result = "y"}, tensor<4xf32> {replica.result = "r"}) {
@@ -17,9 +17,9 @@ replica.program @main(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "
   }
   // CHECK-NEXT: %[[R:.*]] = replica.all_reduce mean %[[Y]] : tensor<4xf32>
   %r = replica.reduce_to mean %y, @v : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
-  // The mean of what is equal everywhere is that. [3.1-none-plain-mean]
+  // The mean of a value that is equal on all replicas is that value. [3.1-none-plain-mean]
   %m = replica.reduce_to mean %r : !replica.mirrored<tensor<4xf32>> -> tensor<4xf32>
-  // Reads and writes across replicas are marked.
+  // Reads and writes in cross-replica context are marked.
   // CHECK-NEXT: replica.assign @v, %[[R]] {replica.cross_replica}
   replica.assign @v, %m : tensor<4xf32>
   // CHECK-NEXT: replica.return %[[Y]], %[[R]]
@@ -30,7 +30,7 @@ replica.program @main(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "
 
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 
-// Along axes each replica adds its own elements first; the mean divides by how many all of them have. [3.1-axis-sum, 3.1-axis-mean]
+// Along axes, each replica adds its own elements first; the mean divides by the number of elements of all replicas. [3.1-axis-sum, 3.1-axis-mean]
 // CHECK-LABEL: replica.step @axes(
 replica.program @axes(%x: !replica.per_replica<tensor<?x3xf32>> {replica.batch = "x", replica.bounds = array<i64: 4>},
                       %y: !replica.per_replica<tensor<3xi32>> {replica.batch = "y"}) {
@@ -41,7 +41,7 @@ replica.program @axes(%x: !replica.per_replica<tensor<?x3xf32>> {replica.batch =
   // CHECK: linalg.generic {{.*}} ins(%[[SUM]] : tensor<3xf32>)
   // CHECK: arith.divf
   %0 = replica.reduce mean %x axes [0] : !replica.per_replica<tensor<?x3xf32>> -> tensor<3xf32>
-  // A known count is a constant, and the mean of integers f64. [3.1-axis-int]
+  // A static number of elements is a constant, and the mean of integers is f64. [3.1-axis-int]
   // CHECK: replica.all_reduce sum %{{.*}} : tensor<i32>
   // CHECK-NOT: replica.all_reduce
   // CHECK: arith.sitofp %{{.*}} : i32 to f64
@@ -54,7 +54,7 @@ replica.program @axes(%x: !replica.per_replica<tensor<?x3xf32>> {replica.batch =
 
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 
-// A run inside of a merge_call inside of a run: one context is left. [2.3-run-inside]
+// A run in a merge_call in a run: all of them are spliced into one context. [2.3-run-inside]
 // CHECK-LABEL: replica.step @nested(
 // CHECK-NOT: replica.merge_call
 // CHECK-NOT: replica.run
@@ -83,7 +83,7 @@ replica.program @nested(%x: !replica.per_replica<tensor<f32>> {replica.batch = "
 
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 
-// A batch is loaded; how many there are is a host value. [6.1-next]
+// A batch is loaded; the number of batches is a host scalar. [6.1-next]
 // CHECK-LABEL: replica.step @batches(%arg0: tensor<i64> {replica.scalar = "num_batches"}) -> (tensor<i64> {replica.result = "n"})
 replica.program @batches(%it: !replica.iterator<tensor<?x3xf32>, tensor<i32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8>})
     -> (tensor<i64> {replica.result = "n"}) {

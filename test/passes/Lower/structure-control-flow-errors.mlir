@@ -13,7 +13,7 @@ replica.step @endless(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Before its first turn a loop has no value to be left with: one of unknown size cannot be made.
+// The result of a loop needs an initial value, which cannot be created if its size is dynamic.
 // expected-error@+1 {{expected values of static shape between blocks, found 'tensor<?xf32>'}}
 replica.step @dynamic(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = array<i64: 8>}, %c: tensor<i1> {replica.scalar = "c"}) {
   %go = tensor.extract %c[] : tensor<i1>

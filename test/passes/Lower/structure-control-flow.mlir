@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --structure-control-flow --split-input-file | FileCheck %s
 
-// A switch becomes branches inside of each other; the default is the last side.
+// A switch becomes nested branches; the default is the innermost else side.
 // CHECK-LABEL: replica.step @switch(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32> {replica.batch = "x"}, %[[Y:[a-z0-9]*]]: tensor<4xf32> {replica.batch = "y"}, %[[N:[a-z0-9]*]]: tensor<index>
 // CHECK: %[[I:.*]] = tensor.extract %[[N]][]
@@ -39,7 +39,7 @@ replica.step @switch(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<4xf32> 
 
 // -----
 
-// Sides that no replica goes into are left out: of the three, replica 1 goes into case 1, the others into the default.
+// Cases that no replica takes are erased: of three replicas, replica 1 takes case 1, and the others take the default.
 // CHECK-LABEL: replica.step @ranks(
 // CHECK: scf.if
 // CHECK: replica.all_reduce sum
@@ -70,7 +70,7 @@ replica.step @ranks(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// If all of them go into one side, there is no branch.
+// If all replicas take the same case, no branch is left.
 // CHECK-LABEL: replica.step @one(
 // CHECK-NOT: scf.if
 // CHECK: %[[S:.*]] = replica.all_reduce mean
@@ -93,7 +93,7 @@ replica.step @one(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {re
 
 // -----
 
-// Scalar code inside of an operation keeps its switches: it becomes part of a kernel.
+// A switch in the scalar code of an operation stays, since it becomes part of a kernel.
 // CHECK-LABEL: replica.step @inside(
 // CHECK: scf.index_switch
 replica.step @inside(%x: tensor<4xindex> {replica.batch = "x"}) -> (tensor<4xi32> {replica.result = "r"}) {
@@ -117,8 +117,8 @@ replica.step @inside(%x: tensor<4xindex> {replica.batch = "x"}) -> (tensor<4xi32
 
 // -----
 
-// Blocks become branches and loops. Whoever leaves early has no value of the loop: memory without contents stands for it. A loop that
-// decides at its end carries the decision: its condition computes nothing.
+// Blocks become branches and loops. Uninitialized memory replaces values that are not defined on a path, here where the loop is skipped. A loop
+// whose condition is computed at its end carries it as a flag: the region of the condition computes nothing.
 // CHECK-LABEL: replica.step @blocks(
 // CHECK: scf.if
 // CHECK: %[[GO:.*]] = arith.constant true
@@ -148,7 +148,7 @@ replica.step @blocks(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {re
 
 // -----
 
-// A switch between blocks takes both ways.
+// A switch between blocks becomes nested branches.
 // CHECK-LABEL: replica.step @block_switch(
 // CHECK: scf.if
 // CHECK: scf.if

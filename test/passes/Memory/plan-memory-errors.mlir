@@ -129,7 +129,7 @@ func.func @if(%x: tensor<i1> {device.binding = #device.binding<batch "x">}) {
 
 // -----
 
-// What decides must be in memory.
+// A condition must be in memory.
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 func.func @condition() {
   %true = arith.constant true

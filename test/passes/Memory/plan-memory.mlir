@@ -1,8 +1,8 @@
 // RUN: lockstep-opt %s --plan-memory --split-input-file | FileCheck %s --check-prefixes=CHECK,REUSE
 // RUN: lockstep-opt %s --plan-memory=reuse=false --split-input-file | FileCheck %s --check-prefixes=CHECK,APART
 
-// Members of a bucket lie side by side, aligned to a cache line, operands in each replica's memory, results once a process; the kernels
-// write the operands where the collective reads them, without a copy.
+// The operands of a bucket are side by side in each replica's memory, aligned to cache lines; the results exist once per process. Kernels
+// write operands to where the collective reads them, without a copy.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 device.kernel @k(tensor<5xf32>) -> tensor<5xf32>
 device.kernel @l(tensor<5xf32>) -> tensor<20xf32>
@@ -30,8 +30,8 @@ func.func @bucket(%x: tensor<5xf32> {device.binding = #device.binding<batch "x">
 
 // -----
 
-// A mirrored variable exists once a process and is updated in place, by one replica for all; one that is synchronized on read exists once
-// a replica, and each updates its own.
+// A mirrored variable exists once per process and is updated in place, by one replica for all. A variable that is synchronized on read exists
+// once per replica, and each replica updates its own.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @w : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>}
 replica.variable @n : tensor<4xf32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
@@ -61,7 +61,7 @@ func.func @update(%w: tensor<4xf32> {device.binding = #device.binding<variable "
 
 // -----
 
-// One replica has nobody to meet: no section, no collective.
+// With one replica, there are no once sections and no collectives.
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 replica.variable @w : tensor<4xf32>
 device.kernel @sgd(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 0>}
@@ -76,7 +76,7 @@ func.func @alone(%w: tensor<4xf32> {device.binding = #device.binding<variable "w
 
 // -----
 
-// The old value of a variable is needed after the new one: the new one is computed elsewhere and copied at the end.
+// The old value of a variable is live after the new one is computed: the new value gets memory of its own, and is copied at the end.
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 replica.variable @w : tensor<4xf32>
 device.kernel @sgd(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 0>}
@@ -95,7 +95,7 @@ func.func @old_value(%w: tensor<4xf32> {device.binding = #device.binding<variabl
 
 // -----
 
-// Values of which one ends before the other begins share memory, unless reuse is off; all of a chain fits into two places.
+// Values with disjoint live ranges share memory, unless reuse is disabled; a chain of kernels needs two buffers.
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 device.kernel @k(tensor<16xf32>) -> tensor<16xf32>
 // REUSE-LABEL: device.program @chain role "worker" replica 128 shared 0 input 64
@@ -110,7 +110,7 @@ func.func @chain(%x: tensor<16xf32> {device.binding = #device.binding<batch "x">
 
 // -----
 
-// An operand of a collective in flight is not reused before the wait: while it flies, the chain needs places of its own.
+// An operand of a collective in flight is live until the wait: the chain of kernels before it needs other memory.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 device.kernel @k(tensor<16xf32>) -> tensor<16xf32>
 collective.group @all
@@ -128,7 +128,7 @@ func.func @in_flight(%x: tensor<16xf32> {device.binding = #device.binding<batch 
 
 // -----
 
-// What is an input, or in a bucket already, is copied next to its neighbours; the same value twice needs a copy too.
+// An operand that is an input, or is already in a bucket, is copied to its place in the bucket; so is the second of two equal operands.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 device.kernel @k(tensor<16xf32>) -> tensor<16xf32>
 collective.group @all
@@ -153,8 +153,8 @@ func.func @copies(%x: tensor<16xf32> {device.binding = #device.binding<batch "x"
 
 // -----
 
-// Work on values that are stored once is done once, and neighbours share a section; work on scalars alone is cheaper to repeat than to
-// meet for, unless it is a variable's new value.
+// Kernels on values that are stored once are executed once, and neighbours share a once section. A kernel on scalars alone is cheaper to repeat
+// on each replica than to synchronize, unless it computes a variable's new value.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32>
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
@@ -183,7 +183,7 @@ func.func @once(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// Scalars of all steps share one memory, by name; equal constants share one place; a batch that is not read is still declared.
+// The scalars of all steps share one memory, by name; equal constants are stored once; a batch that is not read is still declared.
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 device.kernel @k(tensor<f32>, tensor<f32>, tensor<3xi8>, tensor<3xi8>) -> tensor<f32>
 // CHECK-DAG: device.constants {bytes = dense<{{.*}}> : tensor<64xi8>}
@@ -205,7 +205,7 @@ func.func @first(%lr: tensor<f32> {device.binding = #device.binding<scalar "lr">
 // CHECK-LABEL: device.program @second
 // CHECK-DAG: %[[S:.*]] = device.slice scalar[64] : <tensor<i32>>
 // CHECK-DAG: %[[L:.*]] = device.slice scalar[0] : <tensor<f32>>
-// The host reads results from memory of the program.
+// Outputs are in memory of the program: scalars are copied to it.
 // CHECK-DAG: device.copy %[[S]] to %[[SC:.*]] :
 // CHECK-DAG: device.copy %[[L]] to %[[LC:.*]] :
 // CHECK: device.output <result "s"> %[[SC]]
@@ -217,7 +217,7 @@ func.func @second(%step: tensor<i32> {device.binding = #device.binding<scalar "s
 
 // -----
 
-// A result takes over the memory of an operand that nobody needs any more, where the kernel can work in place.
+// A result is placed in the memory of an operand whose live range ends, if the kernel can work in place.
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 device.kernel @k(tensor<16xf32>) -> tensor<16xf32>
 device.kernel @in_place(tensor<16xf32>) -> tensor<16xf32> attributes {in_place = array<i64: 0>, scratch = 100 : i64, grid = 2 : i64}

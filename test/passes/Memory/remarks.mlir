@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --plan-memory --remark-format=emitRemark --remarks-filter=memory -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark:
 
-// How much memory there is and why, and every copy with the reason for it.
+// Remarks on how much memory there is and why, and on each copy with its reason.
 replica.strategy @strategy {kind = #replica.kind<mirrored>, replicas = 4 : i64}
 replica.variable @v : tensor<16xf32> 
 replica.variable @w : tensor<16xf32> 

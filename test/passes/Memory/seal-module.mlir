@@ -1,7 +1,7 @@
 // RUN: lockstep-opt %s --seal-module --split-input-file --verify-diagnostics | FileCheck %s
 
-// Kernels become entries, the strategy an attribute; other attributes of the module go; a variable's symbol follows from its name;
-// operations stand by kind.
+// Kernels become entries, and the strategy becomes an attribute; other attributes of the module are removed. A variable's symbol follows from
+// its name. Operations are sorted by kind.
 // CHECK-LABEL: module @kinds attributes {device.replicas = 3 : i64} {
 // CHECK-NEXT: collective.group @all
 // CHECK-NEXT: device.variable @w variable[0] : tensor<4xf32> {aggregation = 0 : i32, synchronization = 0 : i32}
@@ -32,7 +32,7 @@ module @kinds attributes {mhlo.num_partitions = 1 : i32} {
 
 // -----
 
-// A branch whose sides hold no commands: the blocks without commands go, and what only follows is joined. Slices come first.
+// A block without commands is erased, and a block that only follows another one is merged into it. Slices come first.
 // CHECK-LABEL: module @blocks
 // CHECK:      %[[C:.*]] = device.slice
 // CHECK-NEXT: device.slice replica[4]

@@ -8,10 +8,10 @@
 // RUN: lockstep-check-plan %t/groups.mlir
 // RUN: lockstep-check-plan %t/outputs.mlir
 
-// Steps that are easy to place wrongly: each is planned with and without reuse and proven to compute on memory what it says on tensors.
+// Steps that are easy to plan wrongly: each is planned with and without reuse, and is proven to compute the same on memory as on tensors.
 
 //--- variables.mlir
-// Variables that exchange their values, mirrored ones and those of each replica; one that gets another's, an input, a constant.
+// Variables that exchange their values, mirrored and per-replica ones; variables that are assigned another variable, an input or a constant.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @a : tensor<4xf32>
 replica.variable @b : tensor<4xf32>
@@ -61,7 +61,7 @@ func.func @loop(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
 }
 
 //--- branches.mlir
-// Branches that yield a variable, an input, the same value twice, or what stands outside; results that feed a bucket and a variable.
+// Branches that yield a variable, an input, the same value twice, or a value from outside; results that are in a bucket and in a variable.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32>
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 0>}
@@ -118,7 +118,7 @@ func.func @while(%s: tensor<4xf32> {device.binding = #device.binding<variable "s
 }
 
 //--- flight.mlir
-// Two collectives in flight at once; an operand that is read while it flies, by a kernel that would like to overwrite it, and again after;
+// Two collectives in flight at once; an operand that is read while it is in flight, by a kernel that could work in place, and again afterwards;
 // views of an operand in the same bucket.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 0>, scratch = 64 : i64}
@@ -141,7 +141,7 @@ func.func @flight(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">
 }
 
 //--- nested.mlir
-// A branch inside of a loop inside of a loop, with values that live across each of them.
+// A branch in a loop in a loop, with values that are live across each of them.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32>
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 0>}
@@ -182,7 +182,7 @@ func.func @nested(%w: tensor<4xf32> {device.binding = #device.binding<variable "
 }
 
 //--- groups.mlir
-// What a part of the ranks exchanges is not equal on all of them, hence not stored once.
+// The result of a collective over some of the ranks is not equal on all ranks, so it is not stored once.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @even {ranks = array<i64: 0, 2>}

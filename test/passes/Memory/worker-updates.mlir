@@ -1,12 +1,12 @@
 // RUN: lockstep-compile %s -O0 --stop-after=memory --locations=full | FileCheck %s
 // RUN: lockstep-compile %s -O2 --stop-after=memory --locations=full | FileCheck %s
 
-// Workers that take steps on their own change variables at any time: who reads one and writes it does so without a wait in between, and who
-// changes nothing stores nothing. [8-asynchronous]
+// Asynchronous workers change variables at any time. A server that reads and writes a variable has no wait in between, and a path that changes
+// nothing stores nothing. [8-asynchronous]
 replica.strategy @ps {kind = #replica.kind<parameter_server>, replicas = 1 : i64, servers = 1 : i64}
 replica.variable @n : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>}
 
-// The new value is stored before a worker is given it.
+// The new value is stored before it is sent to a worker.
 // CHECK-LABEL: device.program @returned.server0
 // CHECK: device.launch @returned.server0_0_elementwise
 // CHECK-NOT: device.start
@@ -22,7 +22,7 @@ replica.step @returned(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32
   replica.return %m : tensor<4xf32>
 }
 
-// A branch works on the variable itself, and so one that is not taken leaves it alone.
+// A branch updates the variable itself, so that a branch that is not taken leaves it alone.
 // CHECK-LABEL: device.program @branch.server0
 // CHECK: %[[N:.*]] = device.slice variable[0]
 // CHECK: device.branch_unless %{{.*}} ^[[END:bb[0-9]+]] else ^[[THEN:bb[0-9]+]]
@@ -48,7 +48,7 @@ replica.step @branch(%x: tensor<4xf32> {replica.batch = "x"}, %p: tensor<i1> {re
   replica.return %seen : tensor<4xf32>
 }
 
-// So does a loop: each time around, the worker gets what the variable is by then, and not what the loop has made of it.
+// So does a loop: in each iteration, the worker receives the variable's current value, not the one that the loop has computed.
 // CHECK-LABEL: device.program @loop.server0
 // CHECK: %[[N:.*]] = device.slice variable[0]
 // CHECK: device.branch_ge

@@ -1,15 +1,15 @@
 // RUN: split-file %s %t
 // RUN: lockstep-check-plan %t/step.mlir %t/plan.mlir
 
-// The tool that proves plans refuses wrong ones: each line below breaks one rule of a right plan.
+// lockstep-check-plan, which proves plans, refuses wrong ones: each command below violates one rule of a correct plan.
 
-// Two values that are needed at one time share bytes.
+// Two values whose live ranges overlap share all their bytes.
 // RUN: sed 's/replica\[192\]/replica[128]/' %t/plan.mlir > %t/1.mlir && not lockstep-check-plan %t/step.mlir %t/1.mlir 2>&1 | FileCheck %s --check-prefix=SHARE
 // SHARE: error: result 0 overlaps with operand 1
-// One of them only in part.
+// They share some of their bytes.
 // RUN: sed 's/replica\[128\]/replica[120]/' %t/plan.mlir > %t/2.mlir && not lockstep-check-plan %t/step.mlir %t/2.mlir 2>&1 | FileCheck %s --check-prefix=PART
 // PART: error: result 0 overlaps with operand 0
-// The host is shown another value.
+// The host reads another value.
 // RUN: sed 's/<metric "c"> %%b/<metric "c"> %%d/' %t/plan.mlir > %t/3.mlir && not lockstep-check-plan %t/step.mlir %t/3.mlir 2>&1 | FileCheck %s --check-prefix=SHOWN
 // SHOWN: error: expected metric c to be f/0(
 // An operand of a collective in flight is written.
@@ -18,21 +18,21 @@
 // A result is read before the wait.
 // RUN: sed -e '/WAIT/d' -e 's/.. LATER/device.wait channel 0/' %t/plan.mlir > %t/5.mlir && not lockstep-check-plan %t/step.mlir %t/5.mlir 2>&1 | FileCheck %s --check-prefix=EARLY
 // EARLY: error: reads what the collective of channel 0 is writing
-// Members of a bucket are apart.
+// The results of a bucket are not side by side.
 // RUN: sed 's/shared\[64\]/shared[128]/' %t/plan.mlir > %t/6.mlir && not lockstep-check-plan %t/step.mlir %t/6.mlir 2>&1 | FileCheck %s --check-prefix=APART
 // APART: error: expected result 1 at byte 64, found it at 128
-// Shared memory is written where replicas have not met.
+// Shared memory is written without a rendezvous of the replicas.
 // RUN: sed -e 's/device.once channel 1 {//' -e 's/} .*END//' %t/plan.mlir > %t/7.mlir && not lockstep-check-plan %t/step.mlir %t/7.mlir 2>&1 | FileCheck %s --check-prefix=MEET
 // MEET: error: writes to memory that replicas share without having met
-// One replica writes for all what is its own.
+// One replica writes a per-replica value for all replicas.
 // RUN: sed 's/reads(%%w, %%s/reads(%%w, %%b/' %t/plan.mlir > %t/8.mlir && not lockstep-check-plan %t/step.mlir %t/8.mlir 2>&1 | FileCheck %s --check-prefix=OWN
 // OWN: error: writes to memory that replicas share what differs between them: f/0(
-// The kernel of another value, another operand of a collective, an update that is missing.
+// The kernel computes another value, and so another operand of a collective; an update is missing.
 // RUN: sed 's/@k reads/@l reads/' %t/plan.mlir > %t/9.mlir && not lockstep-check-plan %t/step.mlir %t/9.mlir 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: exchanges something else than its step
 // RUN: sed '/@f reads(%%w/d' %t/plan.mlir > %t/10.mlir && not lockstep-check-plan %t/step.mlir %t/10.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: error: expected variable w to be f/0({{.*}}), found variable w
-// A variable that is synchronized on write lives once a replica.
+// A variable that is synchronized on write is stored once per replica.
 // RUN: sed 's/@w variable/@w replica_variable/' %t/plan.mlir > %t/11.mlir && not lockstep-check-plan %t/step.mlir %t/11.mlir 2>&1 | FileCheck %s --check-prefix=SPACE
 // SPACE: error: is in space 'replica_variable'
 

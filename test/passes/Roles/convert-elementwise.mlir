@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --convert-elementwise | FileCheck %s
 
-// A choice between tensors is a loop over their elements only if they are of one size: of a shape that is not static, they need not be.
+// A select on a scalar condition becomes an element-wise loop only for static shapes: operands of dynamic shape may have different sizes.
 // CHECK-LABEL: func.func @select
 func.func @select(%c: i1, %x: tensor<4xf32>, %y: tensor<4xf32>, %a: tensor<?xf32>, %b: tensor<?xf32>, %e: tensor<?xi1>)
     -> (tensor<4xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {

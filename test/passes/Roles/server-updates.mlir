@@ -1,6 +1,6 @@
 // RUN: lockstep-compile %s --stop-after=roles | FileCheck %s
 
-// However an update is written, the server makes it: workers that go on by themselves would lose each other's otherwise.
+// However an update is written, the server executes it: asynchronous workers would overwrite each other's updates otherwise.
 replica.strategy @ps {kind = #replica.kind<parameter_server>, replicas = 1 : i64, servers = 1 : i64}
 replica.variable @w : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>}
 // CHECK-LABEL: func.func @step(

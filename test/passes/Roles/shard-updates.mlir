@@ -3,7 +3,7 @@
 #same = affine_map<(i, j) -> (i, j)>
 collective.group @all
 
-// The step down the gradient is made row by row, of the rows of the gradient that each shard gets.
+// Gradient descent is computed for each shard, with its own rows of the gradient.
 // CHECK-LABEL: func.func @descend
 // CHECK-SAME: (%[[A:.*]]: tensor<3x2xf32>, %[[B:.*]]: tensor<2x2xf32>, %[[G:.*]]: tensor<5x2xf32>)
 func.func @descend(%a: tensor<3x2xf32>, %b: tensor<2x2xf32>, %g: tensor<5x2xf32>) -> (tensor<3x2xf32>, tensor<2x2xf32>) {
@@ -33,7 +33,7 @@ func.func @descend(%a: tensor<3x2xf32>, %b: tensor<2x2xf32>, %g: tensor<5x2xf32>
   return %na, %nb : tensor<3x2xf32>, tensor<2x2xf32>
 }
 
-// Whoever needs the whole sum anyway exchanges it once.
+// If the whole sum is needed anyway, it is exchanged once.
 // CHECK-LABEL: func.func @needed
 func.func @needed(%g: tensor<5x2xf32>) -> (tensor<3x2xf32>, tensor<5x2xf32>) {
   // CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<5x2xf32>)
@@ -46,7 +46,7 @@ func.func @needed(%g: tensor<5x2xf32>) -> (tensor<3x2xf32>, tensor<5x2xf32>) {
   return %a, %s : tensor<3x2xf32>, tensor<5x2xf32>
 }
 
-// Cuts that the user made stay where they are.
+// Slices in the user's program are left alone.
 // CHECK-LABEL: func.func @other
 func.func @other(%g: tensor<5x2xf32>) -> tensor<3x2xf32> {
   // CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<5x2xf32>)

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --split-roles --split-input-file -verify-diagnostics
 
-// What a server needs has sizes with bounds ...
+// A value that a server needs has sizes with bounds.
 collective.group @all
 device.role @worker ranks 0 count 2
 device.role @server0 ranks 2 count 1
@@ -19,7 +19,7 @@ func.func @dynamic(%w: tensor<4xf32> {device.binding = #device.binding<variable 
 
 // -----
 
-// ... and equal on all replicas.
+// A value that a server needs is equal on all replicas.
 collective.group @all
 device.role @worker ranks 0 count 2
 device.role @server0 ranks 2 count 1

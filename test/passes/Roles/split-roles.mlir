@@ -52,7 +52,7 @@ func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// A loop belongs to both: the server carries the variable, each step of the loop gives it to the replicas.
+// A loop is in both roles: the server carries the variable, and sends it to the replicas in each iteration.
 #all = affine_map<(i) -> (i)>
 collective.group @all
 device.role @worker ranks 0 count 2
@@ -99,7 +99,7 @@ func.func @loop(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// The replicas decide: the condition comes from a loss that only they have. They send it to the server, which tests it.
+// The condition is computed from values that only the replicas have. They send it to the server, which tests it.
 #all = affine_map<(i) -> (i)>
 collective.group @all
 device.role @worker ranks 0 count 2
@@ -150,7 +150,7 @@ func.func @alone(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}
 
 // -----
 
-// Each server adds up the squares of its own gradient; what goes between them is one number.
+// Each server adds up the squares of its own gradient; the servers exchange a single scalar.
 #all = affine_map<(i) -> (i)>
 #one = affine_map<(i) -> ()>
 collective.group @all
@@ -206,7 +206,7 @@ func.func @norm(%a: tensor<4xf32> {device.binding = #device.binding<variable "a"
 
 // -----
 
-// What a loop carries at the server is there behind it too, and is given from there.
+// A value that a loop of the server carries is sent to the replicas after the loop.
 #all = affine_map<(i) -> (i)>
 collective.group @all
 device.role @worker ranks 0 count 2
@@ -251,7 +251,7 @@ func.func @carried(%w: tensor<4xf32> {device.binding = #device.binding<variable 
 
 // -----
 
-// Operands of one exchange go their own ways.
+// The operands of one collective are exchanged separately if different roles need their results.
 collective.group @all
 device.role @worker ranks 0 count 2
 device.role @server0 ranks 2 count 1
@@ -269,7 +269,7 @@ func.func @bundle(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">
 
 // -----
 
-// What only numbers and host scalars decide, but only by a computation, the replicas compute for all.
+// A condition that is computed from constants and host scalars is computed by the replicas, which send it to the server.
 module {
   device.role @worker ranks 0 count 2
   device.role @server0 ranks 2 count 1

@@ -2,8 +2,8 @@
 
 collective.group @all
 
-// Channels number the collectives of a step in program order, those of loops and branches among them; a barrier has one, a wait has that
-// of its start. [10-two-callers]
+// Channels number the collectives of a step in program order, including those of loops and branches. A barrier has a channel, and a wait has
+// the channel of its start. [10-two-callers]
 // CHECK-LABEL: func.func @first(
 // CHECK: collective.start all_reduce sum @all channel 0(
 // CHECK: collective.barrier @all channel 1
@@ -25,7 +25,7 @@ func.func @first(%x: tensor<4xf32>) {
   return
 }
 
-// Each step counts for itself; numbers from before are replaced.
+// The channels of each step begin at 0; existing channels are replaced.
 // CHECK-LABEL: func.func @second(
 // CHECK: collective.barrier @all channel 0
 // CHECK: collective.barrier @all channel 1

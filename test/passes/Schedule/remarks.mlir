@@ -1,7 +1,7 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(schedule-collectives))" --split-input-file \
 // RUN:   --remark-format=emitRemark --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark:
 
-// What a collective waits for, what waits for it, and what it can hide behind.
+// Remarks on what a collective waits for, on what waits for it, and on the kernels that can hide it.
 // CHECK: model.py:9:3: remark: [Passed] Overlapped | Category:schedule | Function=hidden |
 // CHECK-SAME: all_reduce sum of 4xf32 (16 B) starts at 1 of 4 kernels, 1 earlier than written; its last operand is of @g (model.py:2);
 // CHECK-SAME: its first use is @u (model.py:5); 2 kernels can hide it: @a, @b
@@ -22,7 +22,7 @@ func.func @hidden(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">
 
 // -----
 
-// Nothing can hide it, since everything needs its result; its bucket could have started earlier in part.
+// No kernel can hide it, since all later kernels need its result; some operands of its bucket are ready earlier.
 // CHECK: model.py:9:3: remark: [Missed] Exposed | Category:schedule | Function=exposed |
 // CHECK-SAME: all_reduce sum of 2 tensors (32 B) starts at 3 of 4 kernels; its last operand is of @b (model.py:4); its first use is @u (model.py:5);
 // CHECK-SAME: no kernel hides it: every kernel behind it needs its result
@@ -45,7 +45,7 @@ func.func @exposed(%x: tensor<4xf32> {device.binding = #device.binding<batch "x"
 
 // -----
 
-// The second could start earlier, but with several roles, collectives keep their order.
+// The second collective could start earlier, but with several roles, collectives keep their order.
 // CHECK: model.py:8:3: remark: [Missed] Exposed
 // CHECK: model.py:9:3: remark: [Missed] Delayed | Category:schedule | Function=delayed |
 // CHECK-SAME: all_reduce sum of 4xf32 (16 B) could start 1 kernel earlier, after @g (model.py:2), but collectives keep their order,

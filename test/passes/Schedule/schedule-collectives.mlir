@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(schedule-collectives))" --split-input-file | FileCheck %s
 
-// A collective starts as soon as its operand is there; its wait comes behind the work that does not need it.
+// A collective starts as soon as its operand is ready; its wait follows the kernels that do not need its result.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // CHECK-LABEL: func.func @early_and_late(
@@ -22,8 +22,8 @@ func.func @early_and_late(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
-// Collectives start in the order in which their operands are ready: the second one at once, the first one after a kernel. They stay on
-// their side of a barrier.
+// Collectives start in the order in which their operands are ready: here the second one immediately, the first one after a kernel. They do not
+// move across a barrier.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // CHECK-LABEL: func.func @order(
@@ -46,7 +46,7 @@ func.func @order(%x: tensor<4xf32>) {
 
 // -----
 
-// With several roles they keep their order, on which all roles have agreed.
+// With several roles, collectives keep their order, which is the same in all roles.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 device.role @worker ranks 0 count 2
@@ -71,7 +71,7 @@ func.func @order_of_roles(%x: tensor<4xf32>) attributes {device.role = @worker} 
 
 // -----
 
-// What does not depend on a loop with a collective starts before it; the body is scheduled too.
+// Collectives that do not depend on a loop with a collective start before it; the loop's body is scheduled too.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // CHECK-LABEL: func.func @loop(
@@ -100,7 +100,7 @@ func.func @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Work that is done once for all replicas comes last: it needs them to meet.
+// Kernels that are executed once for all replicas come last, since the replicas rendezvous for them.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 collective.group @all
 // CHECK-LABEL: func.func @uniform(
@@ -120,7 +120,7 @@ func.func @uniform(%w: tensor<4xf32> {device.binding = #device.binding<scalar "w
 
 // -----
 
-// Constants stand in front, and a step without collectives keeps its order.
+// Constants come first; a step without collectives keeps its order.
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
 // CHECK-LABEL: func.func @alone(
 // CHECK-NEXT: arith.constant
@@ -136,9 +136,9 @@ func.func @alone(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
-// On a network, a kernel from which a collective follows comes before one that only hides it (@hide, 25 s). The next exchange depends on
-// the first one (5 s), which has arrived when one kernel is executed: its wait comes then, not behind all kernels. The last wait, on which
-// no exchange depends, comes behind them.
+// On a network, a kernel that a collective depends on precedes kernels that only hide one (@hide, 25 s). The next exchange depends on the
+// first one (5 s), which has ended when one kernel has been executed: its wait follows that kernel, not all of them. The last wait, on which
+// no exchange depends, follows all kernels.
 #line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 1.28, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 1, \"bytes_per_second\": 4}]}"
 module attributes {device.topology = #line} {
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}

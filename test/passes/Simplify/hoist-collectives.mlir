@@ -2,7 +2,7 @@
 // RUN: lockstep-opt %s --pass-pipeline='builtin.module(func.func(hoist-collectives))' \
 // RUN:   --remark-format=emitRemark --remarks-filter=simplify -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
-// Both leave both loops, with the negation that the second needs; what is added in the loop stays, and so does the last.
+// The first two collectives are hoisted out of both loops, with the negation that the second needs. The addition and the last collective stay.
 // REMARK: model.py:4:3: remark: [Passed] Hoisted | Category:simplify | Function=invariant |
 // REMARK-SAME: all_reduce sum of 4xf32 (16 B) has the same operands in each iteration of the loop (model.py:2): it is executed once, before the loop
 // REMARK: model.py:5:3: remark: [Passed] Hoisted
@@ -40,7 +40,7 @@ func.func @invariant(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// A loop that may have no iterations must not exchange anything then.
+// A collective is not hoisted out of a loop that may have no iterations.
 // REMARK: model.py:9:3: remark: [Missed] NotHoisted | Category:simplify | Function=perhaps |
 // REMARK-SAME: all_reduce sum of 4xf32 (16 B) has the same operands in each iteration of the loop (model.py:8), but the loop may have no iterations
 // CHECK-LABEL: func.func @perhaps(
@@ -57,7 +57,7 @@ func.func @perhaps(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// A branch in the loop may not be taken in any iteration.
+// A collective is not hoisted out of a branch, which may not be taken in any iteration.
 // CHECK-LABEL: func.func @branch(
 // CHECK: scf.for
 // CHECK: scf.if

@@ -4,16 +4,16 @@
 // RUN: lockstep-compile %t/reduce.mlir --replicas=2 --stop-after=simplify --remarks=simplify 2>&1 | FileCheck %s --check-prefix=REDUCE
 // RUN: lockstep-compile %t/empty.mlir --replicas=1 --stop-after=lower | FileCheck %s --check-prefix=ONE --implicit-check-not=barrier
 
-// A merge_call without operations is where all replicas have to arrive. One of its two barriers is implied by the other one; this one is
+// A merge_call without operations is a rendezvous of all replicas. One of its two barriers is implied by the other one, which is
 // executed.
 // LOWER: collective.barrier @all
 // LOWER: collective.barrier @all
 // EMPTY: device.barrier @all channel 0
 // EMPTY-NOT: device.barrier
-// With one replica there is nobody to wait for.
+// With one replica, there is no barrier.
 // ONE: func.func @step
 
-// An exchange of all replicas implies both.
+// A collective of all replicas implies both barriers.
 // REDUCE-DAG: step.mlir:1: remark [simplify]: barrier is implied by the collective behind it (step.mlir:2)
 // REDUCE-DAG: step.mlir:1: remark [simplify]: barrier is implied by the collective before it (step.mlir:2)
 // REDUCE: func.func @step

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(peel-accumulation))" --split-input-file | FileCheck %s
 
-// The sums of a loop are exchanged after a division: its last iteration comes behind it, for what the others have summed.
+// Results of a loop are exchanged after a division. The last iteration is peeled, and continues with the sums of the other iterations.
 // CHECK-LABEL: func.func @accumulate(
 // CHECK: %[[LAST:.*]] = arith.constant 6 : index
 // CHECK: %[[G:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[LAST]] step
@@ -34,7 +34,7 @@ func.func @accumulate(%zero: tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi64>) {
 
 // -----
 
-// What a loop yields may come from outside of it, or be the sum of another variable.
+// A result of the loop may be a value from outside, or another one of its iteration arguments.
 // CHECK-LABEL: func.func @exchanged(
 // CHECK: %[[G:.*]]:3 = scf.for
 // CHECK: %[[NEW:.*]] = arith.addf %[[G]]#0
@@ -58,8 +58,8 @@ func.func @exchanged(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor
 
 // -----
 
-// Not peeled: one iteration, a trip count that is not known, results that are not exchanged. In the last one, two would be, but a loop
-// with a collective is no accumulation.
+// Loops that are not peeled: a single iteration, a trip count that is not known, results that are not exchanged, and a loop with a collective,
+// although two of its results are exchanged.
 // CHECK-LABEL: func.func @not_peeled(
 // CHECK-COUNT-4: arith.addf
 // CHECK-NOT: arith.addf
@@ -99,7 +99,7 @@ func.func @not_peeled(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, tensor<4x
 
 // -----
 
-// On the host, no exchange hides behind kernels.
+// On the host, kernels hide no exchange, so no loop is peeled.
 // CHECK-LABEL: func.func @host(
 // CHECK-COUNT-1: arith.addf
 // CHECK-NOT: arith.addf

@@ -1,5 +1,5 @@
 // RUN: lockstep-opt %s --pass-pipeline='builtin.module(func.func(simplify-collectives))' --split-input-file | FileCheck %s
-// Of the sum, each of three ranks uses its own two rows: it receives those alone.
+// Each of three ranks uses only its own two rows of the sum, so it receives only these.
 // CHECK-LABEL: func.func @own_rows(
 // CHECK: collective.start reduce_scatter sum @all axis 0(%{{.*}} : tensor<6x4xf32>) -> <tensor<2x4xf32>>
 // CHECK: %[[P:.*]] = collective.wait
@@ -18,7 +18,7 @@ func.func @own_rows(%x: tensor<6x4xf32> {device.binding = #device.binding<batch 
   return %p : tensor<2x4xf32>
 }
 
-// Other rows, or the sum besides, need all of it.
+// A slice of other rows, and another use of the sum, need the whole sum.
 // CHECK-LABEL: func.func @other_rows(
 // CHECK-COUNT-2: collective.start all_reduce
 // CHECK-NOT: reduce_scatter
@@ -37,7 +37,7 @@ func.func @other_rows(%x: tensor<6x4xf32> {device.binding = #device.binding<batc
   return %p, %q, %m : tensor<2x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>
 }
 
-// What a reduce_scatter divides and an all_gather collects again is the sum; with a use of a part, it stays.
+// An all_gather of the result of a reduce_scatter is an all_reduce, unless that result has another use.
 // CHECK-LABEL: func.func @gathered_parts(
 // CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<6xf32>)
 // CHECK: collective.start reduce_scatter max
@@ -54,7 +54,7 @@ func.func @gathered_parts(%x: tensor<6xf32> {device.binding = #device.binding<ba
   return %s1, %s3, %p2 : tensor<6xf32>, tensor<6xf32>, tensor<2xf32>
 }
 
-// The parts that ranks take of a value that all have are that value, once they are together.
+// An all_gather of the slices that ranks take of a uniform value is that value.
 // CHECK-LABEL: func.func @parts_of_a_uniform_value(
 // CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<6xf32>
 // CHECK-NOT: collective.start
@@ -73,7 +73,7 @@ func.func @parts_of_a_uniform_value(%w: tensor<6xf32> {device.binding = #device.
 
 // -----
 
-// A mean is divided, and rounded, behind the sum: both are computed on each rank's own rows.
+// The division and the rounding of a mean are computed on each rank's own rows.
 // CHECK-LABEL: func.func @own_rows_of_a_mean(
 // CHECK: collective.start reduce_scatter sum @all axis 0(%{{.*}} : tensor<6x4xf32>) -> <tensor<2x4xf32>>
 // CHECK: %[[P:.*]] = collective.wait
@@ -110,7 +110,7 @@ func.func @own_rows_of_a_mean(%x: tensor<6x4xf32> {device.binding = #device.bind
   return %p, %q : tensor<2x4xbf16>, tensor<2x4xbf16>
 }
 
-// An operation on the sum that depends on the position of an element, or on other rows, or that has another user, needs all of it.
+// The whole sum is needed by an operation that depends on the position of an element or on other rows, and by one that has another user.
 // CHECK-LABEL: func.func @all_rows_of_a_mean(
 // CHECK-COUNT-3: collective.start all_reduce
 // CHECK-NOT: reduce_scatter

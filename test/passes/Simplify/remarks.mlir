@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline='builtin.module(func.func(simplify-collectives))' --remark-format=emitRemark --remarks-filter=simplify -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark:
 
-// Each exchange that is left out, and why.
+// Remarks on each collective that is removed, with the reason.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 collective.group @all
 // CHECK: model.py:1:1: remark: [Passed] Removed {{.*}}all_reduce max of 4xf32 (16 B) is computed on the spot: its operands are equal on all ranks

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --pass-pipeline='builtin.module(func.func(simplify-collectives))' --split-input-file | FileCheck %s
 
-// A sum of equal values is formed along the tree of the collective: (((x + x) + (x + x)) + x) for five. Another count of ranks, another tree.
+// A sum of equal values is computed with the collective's reduction tree: (((x + x) + (x + x)) + x) for five ranks, another one for three.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 5}
 collective.group @all
 collective.group @three {ranks = array<i64: 0, 1, 3>}
@@ -22,7 +22,7 @@ func.func @uniform_sum(%x: tensor<4xf32> {device.binding = #device.binding<scala
   return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
 
-// 16 bits are added in f32 and rounded once, or not at all where the collective would not round either.
+// Floats of 16 bits are added in f32 and rounded once, or not at all if the result of the collective is not rounded.
 // CHECK-LABEL: func.func @uniform_sum_of_bf16(
 // CHECK: arith.extf %{{.*}} : bf16 to f32
 // CHECK-COUNT-3: arith.addf %{{.*}} : f32
@@ -39,7 +39,7 @@ func.func @uniform_sum_of_bf16(%x: tensor<4xbf16> {device.binding = #device.bind
   return %a, %b : tensor<4xbf16>, tensor<4xf32>
 }
 
-// The least and the greatest of equal values are the value, and so is what one rank sends to all; the result of one is equal everywhere for the next.
+// The minimum, the maximum and the broadcast of equal values are that value; the result of each collective is uniform for the next one.
 // CHECK-LABEL: func.func @uniform_extremes(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xi32>
 // CHECK-NEXT: return %[[X]], %[[X]]
@@ -67,7 +67,7 @@ func.func @twice(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}
   return %b : tensor<4xf32>
 }
 
-// Ranks of a group that is not all of them have a result that the others do not have: it is reduced again. A gather of equal values is left to the exchange.
+// The result of a collective over some of the ranks is not equal on all ranks, so it is reduced again. An all_gather of equal values stays.
 // CHECK-LABEL: func.func @not_uniform(
 // CHECK-COUNT-3: collective.start
 func.func @not_uniform(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}, %y: tensor<4xf32> {device.binding = #device.binding<scalar "y">})
@@ -83,7 +83,7 @@ func.func @not_uniform(%x: tensor<4xf32> {device.binding = #device.binding<batch
 
 // -----
 
-// Two collectives with the same operands bring the same, whoever waits when.
+// Two collectives with the same operands have the same results, whatever the order of their waits.
 collective.group @all
 // CHECK-LABEL: func.func @duplicates(
 // CHECK: collective.start all_reduce sum
@@ -99,7 +99,7 @@ func.func @duplicates(%x: tensor<4xf32> {device.binding = #device.binding<batch 
   return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
 
-// Another reduction, another bound on buckets, or another place: not the same.
+// Collectives with another reduction, another bound on buckets, or in another block are not duplicates.
 // CHECK-LABEL: func.func @no_duplicates(
 // CHECK-COUNT-4: collective.start
 func.func @no_duplicates(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}, %s: tensor<i1> {device.binding = #device.binding<scalar "s">})
@@ -124,7 +124,7 @@ func.func @no_duplicates(%x: tensor<4xf32> {device.binding = #device.binding<bat
 
 // -----
 
-// What nobody uses is not exchanged, nor is what only that needs. One result of several that is used keeps all.
+// A collective without uses is erased, with the operations that only it needs. One used result of several keeps all.
 collective.group @all
 // CHECK-LABEL: func.func @dead(
 // CHECK-NOT: linalg.exp
@@ -144,7 +144,7 @@ func.func @dead(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
 
 // -----
 
-// Ranks leave a barrier, an all_reduce and an all_gather when all have arrived: one of them in a row is enough.
+// Ranks leave a barrier, an all_reduce and an all_gather when all have arrived: of several in a row, one is enough.
 collective.group @all
 collective.group @some {ranks = array<i64: 0, 1>}
 // CHECK-LABEL: func.func @barriers(
@@ -164,7 +164,7 @@ func.func @barriers(%x: tensor<4xf32> {device.binding = #device.binding<batch "x
   return %e : tensor<4xf32>
 }
 
-// Not a barrier of other ranks, nor one beside a broadcast, which rank 0 may leave first, nor one between a start and its wait.
+// A barrier of other ranks stays, one beside a broadcast, which rank 0 may leave early, and one between a start and its wait.
 // CHECK-LABEL: func.func @needed_barriers(
 // CHECK-COUNT-3: collective.barrier
 func.func @needed_barriers(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">})

@@ -4,7 +4,7 @@
 collective.group @all
 #id = affine_map<(i) -> (i)>
 
-// Integers wrap around in any order: they are added before the exchange.
+// Sums of integers wrap in any order, so integers are added before the exchange.
 // CHECK-LABEL: func.func @integers(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xi32> {{.*}}, %[[Y:[a-z0-9]*]]: tensor<4xi32>
 // CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[Y]] :
@@ -23,7 +23,7 @@ func.func @integers(%x: tensor<4xi32> {device.binding = #device.binding<batch "x
   return %s : tensor<4xi32>
 }
 
-// Floats round differently then: only where that is asked for.
+// Floats would be rounded differently, so they are added before the exchange only on request.
 // CHECK-LABEL: func.func @floats(
 // EXACT-COUNT-2: collective.start
 // REASSOCIATE-COUNT-1: collective.start
@@ -44,7 +44,7 @@ func.func @floats(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">
   return %s : tensor<4xf32>
 }
 
-// Not where a summand has another use, where the operation is not a sum, nor where elements meet others than their own.
+// Not if a summand has another use, if the operation on the results is not an addition, or if the collectives are not sums.
 // CHECK-LABEL: func.func @kept(
 // CHECK-COUNT-6: collective.start
 func.func @kept(%x: tensor<4xi32> {device.binding = #device.binding<batch "x">}, %y: tensor<4xi32> {device.binding = #device.binding<batch "y">},

@@ -1,20 +1,20 @@
 // RUN: lockstep-opt %s --apply-strategy --split-input-file --verify-diagnostics -o /dev/null
 
-// Copies that are never made equal [E_SYNC_NONE]. [5.1-none]
+// A variable with several copies is synchronized on write or on read [E_SYNC_NONE]. [5.1-none]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-error@+1 {{expected a variable that is synchronized on write or on read, found synchronization 'none' [E_SYNC_NONE]}}
 replica.variable @v : tensor<f32> {synchronization = #replica.synchronization<none>}
 
 // -----
 
-// The mean of integers would not be one of them [E_MEAN_INT_VAR] ... [5.1-mean-int]
+// A variable of integers cannot have aggregation mean, since the mean is not an integer [E_MEAN_INT_VAR]. [5.1-mean-int]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-error@+1 {{expected floats for aggregation 'mean', found 'tensor<4xi32>' [E_MEAN_INT_VAR]}}
 replica.variable @v : tensor<4xi32> {aggregation = #replica.aggregation<mean>}
 
 // -----
 
-// ... which matters where there is one copy when it is assigned. [5.1-mean-int]
+// With a single copy, this is an error only where the variable is assigned. [5.1-mean-int]
 replica.strategy @s {kind = #replica.kind<central_storage>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<i32> {aggregation = #replica.aggregation<mean>}
@@ -26,7 +26,7 @@ replica.step @t(%x: tensor<i32> {replica.batch = "x"}) {
 
 // -----
 
-// Replicas that assign without an aggregation [E_AGG_NONE] ... [5.2-none]
+// Replicas can assign only variables with an aggregation [E_AGG_NONE]. [5.2-none]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<none>}
@@ -39,7 +39,7 @@ replica.step @t() {
 
 // -----
 
-// ... or scatter without one [E_AGG_NONE].
+// Replicas can scatter only into variables with an aggregation [E_AGG_NONE].
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<none>}
@@ -51,7 +51,7 @@ replica.step @t(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {repl
 
 // -----
 
-// Copies that no aggregation combines cannot be read together [E_AGG_NONE], by the replicas neither. [5.3-read-none]
+// An aggregated read in replica context needs a variable with an aggregation [E_AGG_NONE]. [5.3-read-none]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<none>, synchronization = #replica.synchronization<on_read>}
@@ -63,7 +63,7 @@ replica.step @t() {
 
 // -----
 
-// Nor in cross-replica context [E_AGG_NONE]. [4-read-var, 5.3-read-none, 10-on-read]
+// A read in cross-replica context needs a variable with an aggregation [E_AGG_NONE]. [4-read-var, 5.3-read-none, 10-on-read]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<none>, synchronization = #replica.synchronization<on_read>}
@@ -75,7 +75,7 @@ replica.program @p() {
 
 // -----
 
-// A sum of copies cannot be changed by one value, assign_add [E_ONREAD_ASSIGN_ADD_SUM]. [5.3-add-sum, 10-on-read]
+// assign_add cannot change a variable that is the sum of its copies [E_ONREAD_ASSIGN_ADD_SUM]. [5.3-add-sum, 10-on-read]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
@@ -87,7 +87,7 @@ replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
 
 // -----
 
-// A sum of copies cannot be changed by one value, assign_sub [E_ONREAD_ASSIGN_ADD_SUM]. [5.3-add-sum]
+// assign_sub cannot change a variable that is the sum of its copies [E_ONREAD_ASSIGN_ADD_SUM]. [5.3-add-sum]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
@@ -99,7 +99,7 @@ replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
 
 // -----
 
-// Rows of copies that differ have no common place [E_SCATTER_ONREAD]. [5.3-scatter, 10-on-read]
+// A scatter needs a variable whose copies are equal [E_SCATTER_ONREAD]. [5.3-scatter, 10-on-read]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
@@ -111,7 +111,7 @@ replica.step @t(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {repl
 
 // -----
 
-// Integers have no mean that they could keep, also where a variable has one copy [E_MEAN_INT_VAR]. [5.2-mean-int, 5.2-scatter-mean-int]
+// Replicas cannot scatter into integers with aggregation mean, even into a single copy [E_MEAN_INT_VAR]. [5.2-mean-int, 5.2-scatter-mean-int]
 replica.strategy @s {kind = #replica.kind<central_storage>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<4xi32> {aggregation = #replica.aggregation<mean>}
@@ -123,7 +123,7 @@ replica.step @t(%v: tensor<2xi32> {replica.batch = "v"}, %i: tensor<2xi64> {repl
 
 // -----
 
-// Booleans are assigned, not added: to a variable, or by the aggregation of what replicas assign [E_DTYPE_UNSUPPORTED]. [5.2-booleans]
+// Booleans can be assigned, but not added, neither by assign_add nor by the variable's aggregation [E_DTYPE_UNSUPPORTED]. [5.2-booleans]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<i1> {aggregation = #replica.aggregation<only_first_replica>}
@@ -140,7 +140,7 @@ replica.step @t(%v: tensor<i1> {replica.scalar = "v"}) {
 
 // -----
 
-// A minimum of what replicas add has no meaning [E_SCATTER_AGG]. [5.2-scatter-other]
+// A minimum cannot be combined with an aggregation that adds [E_SCATTER_AGG]. [5.2-scatter-other]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<mean>}
@@ -152,7 +152,7 @@ replica.step @t(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {repl
 
 // -----
 
-// A literal is not a number of each replica: in an assignment ... [5.2-sum-literal]
+// A literal is the same on all replicas and cannot be summed over them in an assignment. [5.2-sum-literal]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<sum>}
 replica.step @t() {
@@ -164,7 +164,7 @@ replica.step @t() {
 
 // -----
 
-// ... in an all-reduce ... [10-shared-sum]
+// A literal cannot be summed in an all_reduce. [10-shared-sum]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.step @t() {
   %five = replica.literal dense<5.0> : tensor<f32>
@@ -175,7 +175,7 @@ replica.step @t() {
 
 // -----
 
-// ... nor is a value that is equal everywhere [E_NON_DISTRIBUTED_SUM], in a reduce ... [3.1-none-plain-sum]
+// A value that is equal on all replicas cannot be summed in a reduce [E_NON_DISTRIBUTED_SUM]. [3.1-none-plain-sum]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
   // expected-error@+1 {{'replica.reduce': expected a per-replica value for reduction 'sum', found 'tensor<f32>', which would be added once a replica [E_NON_DISTRIBUTED_SUM]}}
@@ -185,7 +185,7 @@ replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
 
 // -----
 
-// ... a reduce_to ... [4-reduce-to-mirrored]
+// It cannot be summed in a reduce_to. [4-reduce-to-mirrored]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
   // expected-error@+1 {{'replica.reduce_to': expected a per-replica value for reduction 'sum', found 'tensor<f32>', which would be added once a replica [E_NON_DISTRIBUTED_SUM]}}
@@ -195,7 +195,7 @@ replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
 
 // -----
 
-// ... a batch_reduce_to.
+// It cannot be summed in a batch_reduce_to.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
   // expected-error@+1 {{'replica.batch_reduce_to': expected a per-replica value for reduction 'sum', found 'tensor<f32>', which would be added once a replica [E_NON_DISTRIBUTED_SUM]}}
@@ -205,7 +205,7 @@ replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
 
 // -----
 
-// Only numbers are added up [E_DTYPE_UNSUPPORTED] ... [2.1-dtypes]
+// Only numbers can be summed [E_DTYPE_UNSUPPORTED]. [2.1-dtypes]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.step @t(%x: tensor<4xi1> {replica.batch = "x"}) {
   // expected-error@+1 {{'replica.all_reduce': expected elements that are numbers, found 'i1' [E_DTYPE_UNSUPPORTED]}}
@@ -215,7 +215,7 @@ replica.step @t(%x: tensor<4xi1> {replica.batch = "x"}) {
 
 // -----
 
-// ... of which complex ones are none [E_DTYPE_UNSUPPORTED].
+// Complex numbers cannot be summed [E_DTYPE_UNSUPPORTED].
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.step @t(%x: tensor<4xcomplex<f32>> {replica.batch = "x"}) {
   // expected-error@+1 {{'replica.all_reduce': expected elements that are numbers, found 'complex<f32>' [E_DTYPE_UNSUPPORTED]}}
@@ -225,7 +225,7 @@ replica.step @t(%x: tensor<4xcomplex<f32>> {replica.batch = "x"}) {
 
 // -----
 
-// The same along axes.
+// Only numbers can be summed along axes.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @p(%x: !replica.per_replica<tensor<4xi1>> {replica.batch = "x"}) {
   // expected-error@+1 {{'replica.reduce': expected elements that are numbers, found 'i1' [E_DTYPE_UNSUPPORTED]}}
@@ -255,7 +255,7 @@ replica.step @t(%x: tensor<f32> {replica.batch = "x"}) {
 
 // -----
 
-// The axis is one of the operand [E_AXIS_RANGE] ... [2.2-axis-range]
+// The axis of a gather is an axis of its operand [E_AXIS_RANGE]. [2.2-axis-range]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.step @t(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected an axis in [0, 1), found 1 [E_AXIS_RANGE]}}
@@ -265,7 +265,7 @@ replica.step @t(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... counted from the front [E_AXIS_RANGE]. [2.2-axis-range]
+// The axis of a gather is not negative [E_AXIS_RANGE]. [2.2-axis-range]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.step @t(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected an axis in [0, 1), found -1 [E_AXIS_RANGE]}}
@@ -275,7 +275,7 @@ replica.step @t(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The same in cross-replica context. [3-gather-errors]
+// The rules for the axis hold in cross-replica context too. [3-gather-errors]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}, %y: !replica.per_replica<tensor<f32>> {replica.batch = "y"}) {
   // expected-error@+1 {{expected an axis in [0, 1), found -2 [E_AXIS_RANGE]}}
@@ -287,7 +287,7 @@ replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}
 
 // -----
 
-// Values without a common rank are neither gathered [E_RANK_MISMATCH] nor added [E_SHAPE_MISMATCH]. [2.2-rank, 10-shape, 10-gather]
+// Values whose ranks may differ are neither gathered [E_RANK_MISMATCH] nor added [E_SHAPE_MISMATCH]. [2.2-rank, 10-shape, 10-gather]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @p(%x: !replica.per_replica<tensor<*xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{'replica.gather': expected equal ranks on all replicas, found different ones [E_RANK_MISMATCH]}}
@@ -299,7 +299,7 @@ replica.program @p(%x: !replica.per_replica<tensor<*xf32>> {replica.batch = "x"}
 
 // -----
 
-// Rows that do not exist, where they are known [E_INDEX]. [8-lookup]
+// Ids of a lookup that are constants are rows of the table [E_INDEX]. [8-lookup]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 't' is declared here}}
 replica.variable @t : tensor<5x2xf32>
@@ -312,7 +312,7 @@ replica.step @t_step() {
 
 // -----
 
-// A negative one is not counted from the end.
+// A negative id is an error: it does not count from the end.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 't' is declared here}}
 replica.variable @t : tensor<5x2xf32>
@@ -325,7 +325,7 @@ replica.step @t_step() {
 
 // -----
 
-// So is a number of the program.
+// Ids that are a literal are checked too.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 't' is declared here}}
 replica.variable @t : tensor<5x2xf32>

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --apply-strategy --split-input-file | FileCheck %s
 
-// Copies are made equal when they are written, or combined when they are read; literals have become constants. [1.3-kinds, 5.1-auto]
+// Variables are synchronized on write by default, or on read if they say so; literals become constants. [1.3-kinds, 5.1-auto]
 // CHECK-LABEL: replica.strategy @mirrored
 // CHECK: replica.variable @auto : tensor<f32>{{$}}
 // CHECK: replica.variable @seen : tensor<f32> {{{.*}}synchronization = #replica.synchronization<on_read>}
@@ -17,7 +17,7 @@ replica.step @s() {
 
 // -----
 
-// A strategy with one copy of a variable ignores when copies should be made equal. [5.1-none, 5.2-central]
+// With a single copy of each variable, the synchronization is ignored. [5.1-none, 5.2-central]
 // CHECK-LABEL: replica.strategy @central
 // CHECK: replica.variable @seen : tensor<f32> {aggregation = #replica.aggregation<sum>}
 // CHECK: replica.variable @none : tensor<f32>{{$}}
@@ -27,7 +27,7 @@ replica.variable @none : tensor<f32> {synchronization = #replica.synchronization
 
 // -----
 
-// One copy takes the slices of all replicas one after the other, in whatever way they are combined with what is there. [5.2-scatter-other]
+// A single copy takes the slices of all replicas one after the other, for all kinds of scatter. [5.2-scatter-other]
 // CHECK-LABEL: replica.strategy @central_rows
 // CHECK: replica.scatter min @v
 // CHECK: replica.scatter update @m
@@ -57,7 +57,7 @@ replica.step @s(%x: tensor<f32> {replica.batch = "x"}, %n: tensor<i32> {replica.
 
 // -----
 
-// The values of one replica are given back as they are, whatever the strategy: a mean of integers keeps its type. [2.1-one-replica]
+// With one replica, values are returned as they are, whatever the strategy: a mean of integers keeps its type. [2.1-one-replica]
 // CHECK-LABEL: replica.step @single
 // CHECK: replica.all_reduce mean %{{.*}} : tensor<i32> -> tensor<i32>
 replica.strategy @central {kind = #replica.kind<central_storage>, replicas = 1}
@@ -68,7 +68,7 @@ replica.step @single(%n: tensor<i32> {replica.batch = "n"}) {
 
 // -----
 
-// Zero is zero, however often it is added. [3.1-none-plain-sum]
+// A sum of zeros is zero for any number of replicas, so it is not an error. [3.1-none-plain-sum]
 // CHECK-LABEL: replica.program @zero
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @zero() -> (tensor<f32> {replica.result = "r"}) {

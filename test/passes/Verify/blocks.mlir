@@ -1,9 +1,9 @@
 // RUN: lockstep-opt %s --verify-uniformity --split-input-file --verify-diagnostics -o /dev/null
 
-// Unstructured control flow: what stands between a branch and the first block that all replicas come through again is decided
-// by its condition.
+// Unstructured control flow: blocks between a branch and its immediate post-dominator, which all replicas reach again, are executed
+// depending on the branch's condition.
 
-// Early return on a loss that is not finite: the others wait. [10-varying-condition]
+// Replicas return early if their own loss is not finite, and the others wait in the all_reduce. [10-varying-condition]
 // expected-note@+1 {{batch argument 'ok' is different on each replica}}
 replica.step @early_return(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
@@ -20,7 +20,7 @@ replica.step @early_return(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4x
 
 // -----
 
-// After the join all replicas come by again.
+// All replicas reach the join.
 replica.step @join(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %c = tensor.extract %ok[] : tensor<i1>
   cf.cond_br %c, ^left, ^right
@@ -35,7 +35,7 @@ replica.step @join(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {re
 
 // -----
 
-// What arrives at the join depends on the way, though both values are constants.
+// The argument of the join depends on the path, though both values are constants.
 // expected-note@+1 {{batch argument 'ok' is different on each replica}}
 replica.step @argument_of_join(%ok: tensor<i1> {replica.batch = "ok"}) -> (tensor<f32> {replica.metric = "m"}) {
   %zero = arith.constant dense<0.0> : tensor<f32>
@@ -51,7 +51,7 @@ replica.step @argument_of_join(%ok: tensor<i1> {replica.batch = "ok"}) -> (tenso
 
 // -----
 
-// A loop that each replica leaves when it likes: what it counted is not the same afterwards.
+// Each replica leaves the loop on its own condition, so the number of counted iterations differs.
 // expected-note@+1 {{batch argument 'ok' is different on each replica}}
 replica.step @count_rounds(%ok: tensor<4xi1> {replica.batch = "ok"}) -> (tensor<f32> {replica.metric = "m"}) {
   %zero = arith.constant dense<0.0> : tensor<f32>
@@ -71,7 +71,7 @@ replica.step @count_rounds(%ok: tensor<4xi1> {replica.batch = "ok"}) -> (tensor<
 
 // -----
 
-// The same with a condition that all replicas share.
+// The same with a condition that is equal on all replicas.
 replica.step @common_rounds(%ok: tensor<4xi1> {replica.scalar = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "m"}) {
   %zero = arith.constant dense<0.0> : tensor<f32>
   %one = arith.constant dense<1.0> : tensor<f32>
@@ -88,7 +88,7 @@ replica.step @common_rounds(%ok: tensor<4xi1> {replica.scalar = "ok"}, %x: tenso
 
 // -----
 
-// Both ways to the end issue the same: an early return that meets the others first.
+// Both paths to a return issue the same collective, so the early return is correct.
 replica.step @equal_ends(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %c = tensor.extract %ok[] : tensor<i1>
   cf.cond_br %c, ^go, ^stop
@@ -103,7 +103,7 @@ replica.step @equal_ends(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf3
 
 // -----
 
-// The same through more branches: what counts is what each way issues.
+// The same with more branches: all paths issue the same sequence.
 replica.step @equal_ways(%ok: tensor<2xi1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -128,7 +128,7 @@ replica.step @equal_ways(%ok: tensor<2xi1> {replica.batch = "ok"}, %x: tensor<4x
 
 // -----
 
-// One of them takes the mean.
+// One path issues a sum, the other one a mean.
 // expected-note@+1 {{batch argument 'ok' is different on each replica}}
 replica.step @unequal_ways(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
@@ -148,7 +148,7 @@ replica.step @unequal_ways(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4x
 
 // -----
 
-// A loop in a block that not all come to: what is inside of it misses the others too.
+// A loop in a block that some replicas do not reach: they do not reach the collective in the loop either.
 // expected-note@+1 {{batch argument 'ok' is different on each replica}}
 replica.step @loop_behind_exit(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
@@ -170,7 +170,7 @@ replica.step @loop_behind_exit(%ok: tensor<i1> {replica.batch = "ok"}, %x: tenso
 
 // -----
 
-// The inner branch has equal ways, the outer one has not: who goes past both misses the collective.
+// The sides of the inner branch issue the same collective, but the path from the outer branch to the join issues none.
 // expected-note@+1 {{batch argument 'ok' is different on each replica}}
 replica.step @outer_exit(%ok: tensor<2xi1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
@@ -195,7 +195,7 @@ replica.step @outer_exit(%ok: tensor<2xi1> {replica.batch = "ok"}, %x: tensor<4x
 
 // -----
 
-// The same where two branches share a block: one of them has equal ways, the other has not.
+// The same where two branches share a block: the sides of one branch issue the same collective, those of the other do not.
 // expected-note@+1 {{batch argument 'ok' is different on each replica}}
 replica.step @shared_block(%ok: tensor<2xi1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}, %on: tensor<i1> {replica.scalar = "on"}) {
   %c0 = arith.constant 0 : index

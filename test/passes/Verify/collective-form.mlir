@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --verify-uniformity --split-input-file --verify-diagnostics -o /dev/null
 
-// The same questions after lowering, where steps are functions and every exchange has a start and a wait.
+// The same analysis after lowering, where steps are functions and each collective has a start and a wait.
 
 collective.group @all
 func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">},
@@ -14,7 +14,7 @@ func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// The new value of a mirrored variable without the exchange.
+// The new value of a mirrored variable is computed without the collective.
 // expected-note@+2 {{batch argument 'x' is different on each replica}}
 func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">},
                 %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
@@ -27,7 +27,7 @@ func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// A variable that is synchronized on read may differ.
+// A variable that is synchronized on read may differ between replicas.
 replica.variable @seen : tensor<4xf32> {synchronization = #replica.synchronization<on_read>}
 func.func @step(%s: tensor<4xf32> {device.binding = #device.binding<variable "seen">},
                 %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
@@ -56,7 +56,7 @@ func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}) 
 
 // -----
 
-// Starts in two groups, in opposite order: each side waits for the other.
+// Barriers of two groups in opposite order: each side waits for the other.
 collective.group @a
 collective.group @b
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
@@ -79,7 +79,7 @@ func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
 
 // -----
 
-// The ranks of a part of the world share a sum that the others do not have.
+// The result of a collective over some of the ranks is not equal on all ranks.
 collective.group @even {ranks = array<i64: 0, 2>}
 func.func @step(%x: tensor<f32> {device.binding = #device.binding<scalar "x">}) -> (tensor<f32> {device.binding = #device.binding<metric "m">}) {
   %h = collective.start all_reduce sum @even (%x : tensor<f32>) -> !collective.pending<tensor<f32>>
@@ -91,7 +91,7 @@ func.func @step(%x: tensor<f32> {device.binding = #device.binding<scalar "x">}) 
 
 // -----
 
-// After channels are assigned, both sides must meet on the same one: the same kind alone does not match.
+// After channels are assigned, both sides must use the same channel: the same kind alone does not match.
 collective.group @all
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
@@ -111,7 +111,7 @@ func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
 
 // -----
 
-// Without channels they match.
+// Without channels, the same kind matches.
 collective.group @all
 func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
   %i = tensor.extract %c[] : tensor<i1>

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --verify-uniformity --split-input-file --verify-diagnostics -o /dev/null
 
-// Collectives that all replicas may not issue alike, beside their nearest correct neighbours.
+// Collectives that replicas may not issue in the same sequence, each with the most similar correct step.
 
 // A collective in straight-line code is issued by all replicas.
 replica.step @straight(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -10,7 +10,7 @@ replica.step @straight(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The hang that everyone knows: only replica 0 arrives. The way leads from the condition back to the id. [10-varying-condition]
+// Only replica 0 issues the all_reduce, and waits for the others forever. Notes trace the condition back to replica.id. [10-varying-condition]
 replica.step @only_replica_0(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'replica.id' is different on each replica}}
   %id = replica.id : tensor<i32>
@@ -29,7 +29,7 @@ replica.step @only_replica_0(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The same under a condition that the host gives to all replicas. [2.3-control-flow]
+// The correct step has a condition that is a host scalar, hence equal on all replicas. [2.3-control-flow]
 replica.step @host_decides(%x: tensor<4xf32> {replica.batch = "x"}, %on: tensor<i1> {replica.scalar = "on"}) {
   %c = tensor.extract %on[] : tensor<i1>
   scf.if %c {
@@ -40,7 +40,7 @@ replica.step @host_decides(%x: tensor<4xf32> {replica.batch = "x"}, %on: tensor<
 
 // -----
 
-// A condition on data of one replica, through a reduction with a captured value: skipping a step whose own loss is not finite.
+// The condition is computed from the data of each replica, by a reduction: it skips the step if its own loss is not finite.
 #map = affine_map<(d0) -> (d0)>
 #scalar = affine_map<(d0) -> ()>
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -68,7 +68,7 @@ replica.step @own_loss(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Its neighbour: the loss is reduced first, so all replicas skip together.
+// The correct step reduces the loss first, so that all replicas skip together.
 replica.step @reduced_loss(%x: tensor<4xf32> {replica.batch = "x"}, %own: tensor<f32> {replica.batch = "loss"}) {
   %limit = arith.constant 1.0e+09 : f32
   %all = replica.all_reduce mean %own : tensor<f32>
@@ -82,7 +82,7 @@ replica.step @reduced_loss(%x: tensor<4xf32> {replica.batch = "x"}, %own: tensor
 
 // -----
 
-// A captured value counts as an operand: the generic has no varying operand, but reads one in its body.
+// A captured value counts as an operand: the generic has no varying operand, but its body reads a varying value.
 #map = affine_map<(d0) -> (d0)>
 // expected-note@+1 {{batch argument 'n' is different on each replica}}
 replica.step @captured(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i1> {replica.batch = "n"}) {
@@ -106,7 +106,7 @@ replica.step @captured(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i1> {
 
 // -----
 
-// As many rounds as the replica has rows: an uneven last batch. [10-loops]
+// The trip count is the replica's number of rows, which may be smaller in the last batch. [10-loops]
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @own_trip_count(%x: tensor<?xf32> {replica.batch = "x"}, %y: tensor<f32> {replica.batch = "y"}) {
   %c0 = arith.constant 0 : index
@@ -123,7 +123,7 @@ replica.step @own_trip_count(%x: tensor<?xf32> {replica.batch = "x"}, %y: tensor
 
 // -----
 
-// A static size says nothing of the contents: the trip count is the same everywhere. [10-loops]
+// A static size does not depend on the contents of the tensor, so the trip count is uniform. [10-loops]
 replica.step @static_trip_count(%x: tensor<8xf32> {replica.batch = "x"}, %y: tensor<f32> {replica.batch = "y"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -136,7 +136,7 @@ replica.step @static_trip_count(%x: tensor<8xf32> {replica.batch = "x"}, %y: ten
 
 // -----
 
-// Iterates until the replica's own error is small.
+// The loop ends when the replica's own error is small.
 // expected-note@+1 {{batch argument 'e' is different on each replica}}
 replica.step @own_convergence(%e: tensor<f32> {replica.batch = "e"}) {
   %small = arith.constant 1.0e-03 : f32
@@ -159,7 +159,7 @@ replica.step @own_convergence(%e: tensor<f32> {replica.batch = "e"}) {
 
 // -----
 
-// Iterates until the error of all replicas together is small.
+// The loop ends when the error of all replicas together is small.
 replica.step @common_convergence(%e: tensor<f32> {replica.batch = "e"}) {
   %small = arith.constant 1.0e-03 : f32
   %start = replica.all_reduce sum %e : tensor<f32>
@@ -177,7 +177,7 @@ replica.step @common_convergence(%e: tensor<f32> {replica.batch = "e"}) {
 
 // -----
 
-// A value that varies only from the second round on: the loop carries it back to its own condition.
+// A loop-carried value that varies from the second iteration on is the condition of a branch in the loop.
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @carried(%x: tensor<i1> {replica.batch = "x"}, %y: tensor<f32> {replica.batch = "y"}) {
   %c0 = arith.constant 0 : index
@@ -200,7 +200,7 @@ replica.step @carried(%x: tensor<i1> {replica.batch = "x"}, %y: tensor<f32> {rep
 
 // -----
 
-// Both yields are uniform, but which one it is depends on the replica: control dependence, not data dependence.
+// Both yielded values are uniform, but which of them is yielded depends on the replica: control dependence, not data dependence.
 replica.step @control_dependence(%x: tensor<4xf32> {replica.batch = "x"}) {
   %true = arith.constant true
   %false = arith.constant false
@@ -226,7 +226,7 @@ replica.step @control_dependence(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Both sides provably issue the same sequence, so it does not matter which one a replica goes through.
+// Both sides provably issue the same sequence, so replicas may take either.
 replica.step @same_sequence(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   %b = tensor.extract %c[] : tensor<i1>
   %two = arith.constant dense<2.0> : tensor<4xf32>
@@ -243,7 +243,7 @@ replica.step @same_sequence(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<
 
 // -----
 
-// One side sums where the other takes the mean. [10-reduction]
+// One side issues a sum, the other one a mean. [10-reduction]
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @other_reduction(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
@@ -262,7 +262,7 @@ replica.step @other_reduction(%x: tensor<4xf32> {replica.batch = "x"}, %c: tenso
 
 // -----
 
-// The same collectives in another order: equal shapes would mix up the values silently. [10-order]
+// The same collectives in another order: with equal shapes, values would be mixed up silently. [10-order]
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @other_order(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
@@ -283,7 +283,7 @@ replica.step @other_order(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1
 
 // -----
 
-// One side has one more: the error stands at the first that has no partner. [2.3-count, 10-nest]
+// One side issues one collective more: the error is at the first one without a counterpart. [2.3-count, 10-nest]
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @one_more(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
@@ -301,7 +301,7 @@ replica.step @one_more(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {
 
 // -----
 
-// Nested uniform control flow on both sides is compared by its structure: same bounds, same body.
+// Uniform control flow on both sides is compared by its structure: same bounds, same body.
 replica.step @same_loops(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %n_of: tensor<index> {replica.scalar = "n"}) {
   %n = tensor.extract %n_of[] : tensor<index>
   %c0 = arith.constant 0 : index
@@ -322,7 +322,7 @@ replica.step @same_loops(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1>
 
 // -----
 
-// The same, but one side loops once more.
+// The same, but one side has one iteration more.
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @other_loops(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   %c0 = arith.constant 0 : index
@@ -349,7 +349,7 @@ replica.step @other_loops(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1
 
 // -----
 
-// An inner branch that issues the same on both sides counts as that sequence, whatever its condition is.
+// An inner branch that issues the same sequence on both sides counts as that sequence, whatever its condition is.
 replica.step @inner_branch(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<2xi1> {replica.batch = "c"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -369,7 +369,7 @@ replica.step @inner_branch(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<2
 
 // -----
 
-// Shapes that are not known cannot be proven equal: what is the same type could be of different sizes.
+// Dynamic shapes cannot be proven equal: values of the same type may have different sizes.
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @dynamic(%s_of: tensor<index> {replica.scalar = "s"}, %c: tensor<i1> {replica.batch = "c"}) {
   %s = tensor.extract %s_of[] : tensor<index>
@@ -390,7 +390,7 @@ replica.step @dynamic(%s_of: tensor<index> {replica.scalar = "s"}, %c: tensor<i1
 
 // -----
 
-// A switch with three ways: all have to issue the same.
+// All three cases of a switch have to issue the same sequence.
 // expected-note@+1 {{batch argument 'k' is different on each replica}}
 replica.step @switch(%x: tensor<4xf32> {replica.batch = "x"}, %k: tensor<index> {replica.batch = "k"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
@@ -413,7 +413,7 @@ replica.step @switch(%x: tensor<4xf32> {replica.batch = "x"}, %k: tensor<index> 
 
 // -----
 
-// Its neighbour, with all three.
+// The correct switch issues it in each case.
 replica.step @full_switch(%x: tensor<4xf32> {replica.batch = "x"}, %k: tensor<index> {replica.batch = "k"}) {
   %i = tensor.extract %k[] : tensor<index>
   scf.index_switch %i
@@ -429,7 +429,7 @@ replica.step @full_switch(%x: tensor<4xf32> {replica.batch = "x"}, %k: tensor<in
 
 // -----
 
-// A parallel loop says nothing of the order of its rounds.
+// A parallel loop does not define the order of its iterations.
 replica.step @parallel(%x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -444,7 +444,7 @@ replica.step @parallel(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Only the variables of one replica reach the assignment, which waits for the others' values to add them up.
+// Only odd replicas assign the variable, but the assignment adds up the values of all replicas, and waits for them.
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
 replica.step @aggregating(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'replica.id' is different on each replica}}
@@ -463,7 +463,7 @@ replica.step @aggregating(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Assigning a variable that is synchronized on read concerns one replica alone.
+// An assignment to a variable that is synchronized on read does not wait for other replicas.
 replica.variable @seen : tensor<4xf32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @on_read(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   %b = tensor.extract %c[] : tensor<i1>
@@ -475,7 +475,7 @@ replica.step @on_read(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {r
 
 // -----
 
-// Calls are inlined before, so that the whole sequence is known. [10-calls]
+// Calls have to be inlined first, so that the whole sequence is known. [10-calls]
 func.func private @f()
 replica.step @call() {
   // expected-error@+1 {{'func.call' is not inlined, so the order of collectives cannot be proven}}
@@ -485,7 +485,7 @@ replica.step @call() {
 
 // -----
 
-// One replica agrees with itself, whatever it decides.
+// With one replica, all sequences agree, whatever its conditions are.
 replica.strategy @one {kind = #replica.kind<one_device>}
 replica.step @one_replica(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) -> (tensor<4xf32> {replica.metric = "x"}) {
   %b = tensor.extract %c[] : tensor<i1>
@@ -497,7 +497,7 @@ replica.step @one_replica(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1
 
 // -----
 
-// A branch that the front end took for each replica: their programs differ [E_COLLECTIVE_DIVERGENCE]. [2.3-different, 10-varying-condition]
+// The front end has taken a branch for each replica separately: their programs differ [E_COLLECTIVE_DIVERGENCE]. [2.3-different, 10-varying-condition]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @static() {
   replica.run {

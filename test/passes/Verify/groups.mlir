@@ -1,8 +1,8 @@
 // RUN: lockstep-opt %s --verify-uniformity --split-input-file --verify-diagnostics -o /dev/null
 
-// Groups of ranks: a value may be equal within each group and differ between them, and a branch on it is no danger to who meets in one.
+// Groups of ranks: a value may be uniform within each group and differ between groups. Such a condition is safe for the group's collectives.
 
-// The pairs {0, 1} and {2, 3} decide for themselves: half of the rank is equal within a pair.
+// Half of the rank is uniform within the pairs {0, 1} and {2, 3}, each of which has its own barrier.
 device.role @worker ranks 0 count 4
 collective.group @low {ranks = array<i64: 0, 1>}
 collective.group @high {ranks = array<i64: 2, 3>}
@@ -22,7 +22,7 @@ func.func @pairs(%rank: tensor<i32> {device.binding = #device.binding<rank "">})
 
 // -----
 
-// The odd and the even ranks are not these pairs.
+// Whether a rank is odd is not uniform within the pair {0, 1}.
 device.role @worker ranks 0 count 4
 collective.group @low {ranks = array<i64: 0, 1>}
 // expected-note@+1 {{the number of the replica is different on each replica}}
@@ -41,7 +41,7 @@ func.func @odd(%rank: tensor<i32> {device.binding = #device.binding<rank "">}) {
 
 // -----
 
-// What a group has reduced, its members have in common; so they skip together.
+// The result of a reduction is uniform within its group, so all of its members skip the barrier, or none.
 collective.group @even {ranks = array<i64: 0, 2>}
 func.func @reduced_in_group(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
   %limit = arith.constant 1.0e+09 : f32
@@ -57,7 +57,7 @@ func.func @reduced_in_group(%x: tensor<f32> {device.binding = #device.binding<ba
 
 // -----
 
-// Another group has not: rank 1 knows nothing of the sum of ranks 0 and 2.
+// It is not uniform within another group: rank 1 does not have the sum of ranks 0 and 2.
 collective.group @even {ranks = array<i64: 0, 2>}
 collective.group @low {ranks = array<i64: 0, 1>}
 func.func @reduced_in_another(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
@@ -79,7 +79,7 @@ func.func @reduced_in_another(%x: tensor<f32> {device.binding = #device.binding<
 
 // -----
 
-// Neither have all: a smaller group around, all ranks inside.
+// It is not uniform on all ranks either: only the barrier of the smaller group is safe.
 collective.group @even {ranks = array<i64: 0, 2>}
 collective.group @all
 func.func @all_inside(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
@@ -102,7 +102,7 @@ func.func @all_inside(%x: tensor<f32> {device.binding = #device.binding<batch "x
 
 // -----
 
-// Rows decide, columns meet: what the row has reduced is not equal in a column, though each rank is in one of each.
+// A grid of ranks: the sum of a row is not uniform within a column, though each rank is in one row and one column.
 device.role @worker ranks 0 count 4
 collective.group @row0 {ranks = array<i64: 0, 1>}
 collective.group @column0 {ranks = array<i64: 0, 2>}
@@ -126,7 +126,7 @@ func.func @grid(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
 
 // -----
 
-// Two values, one for each pair, meet in one: it is equal within neither.
+// The sum of two values, each of which is uniform within another group, is uniform within neither.
 device.role @worker ranks 0 count 4
 collective.group @low {ranks = array<i64: 0, 1>}
 collective.group @even {ranks = array<i64: 0, 2>}
@@ -135,7 +135,7 @@ func.func @joined(%x: tensor<f32> {device.binding = #device.binding<batch "x">})
   %h = collective.start all_reduce sum @low (%x : tensor<f32>) -> !collective.pending<tensor<f32>>
   %g = collective.wait %h (%x : tensor<f32>) : !collective.pending<tensor<f32>> -> tensor<f32>
   %h2 = collective.start all_reduce sum @even (%x : tensor<f32>) -> !collective.pending<tensor<f32>>
-  // The way is that of what lets ranks 0 and 1 differ, not the first that was found.
+  // The notes follow the operand that differs between ranks 0 and 1, not the first one that varies.
   // expected-note@+1 {{'collective.wait' gives a value to the members of group @even}}
   %g2 = collective.wait %h2 (%x : tensor<f32>) : !collective.pending<tensor<f32>> -> tensor<f32>
   // expected-note@+1 {{'arith.addf' makes it}}
@@ -154,7 +154,7 @@ func.func @joined(%x: tensor<f32> {device.binding = #device.binding<batch "x">})
 
 // -----
 
-// Each rank gets the sum of its pair: equal within both of them, so that both go round one loop as often as their members agree.
+// Each rank has the sum of its own pair, which is uniform within both pairs: the members of a pair have the same trip count.
 device.role @worker ranks 0 count 4
 collective.group @low {ranks = array<i64: 0, 1>}
 collective.group @high {ranks = array<i64: 2, 3>}
@@ -183,7 +183,7 @@ func.func @either(%x: tensor<i32> {device.binding = #device.binding<batch "x">},
 
 // -----
 
-// The same loop with the other pairs in it.
+// The same loop with the barrier of a pair within which the trip count is not uniform.
 device.role @worker ranks 0 count 4
 collective.group @low {ranks = array<i64: 0, 1>}
 collective.group @even {ranks = array<i64: 0, 2>}
@@ -206,7 +206,7 @@ func.func @other_pairs(%x: tensor<i32> {device.binding = #device.binding<batch "
 
 // -----
 
-// Groups without a common rank do not hear of each other: their order does not matter.
+// The order of collectives of groups without a common rank does not matter.
 device.role @worker ranks 0 count 4
 collective.group @low {ranks = array<i64: 0, 1>}
 collective.group @high {ranks = array<i64: 2, 3>}
@@ -224,7 +224,7 @@ func.func @apart(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
 
 // -----
 
-// Groups with a common rank have to be met in one order: refused.
+// Collectives of groups with a common rank must have one order: the step is refused.
 device.role @worker ranks 0 count 4
 collective.group @low {ranks = array<i64: 0, 1>}
 collective.group @three {ranks = array<i64: 0, 1, 2>}
@@ -248,7 +248,7 @@ func.func @opposite(%c: tensor<i1> {device.binding = #device.binding<batch "c">}
 
 // -----
 
-// A pair that goes one way may stand anywhere between what all do.
+// Collectives of a pair that takes the same side may be anywhere between those of all ranks.
 device.role @worker ranks 0 count 4
 collective.group @low {ranks = array<i64: 0, 1>}
 collective.group @all
@@ -268,7 +268,7 @@ func.func @between(%rank: tensor<i32> {device.binding = #device.binding<rank "">
 
 // -----
 
-// An exit that a group takes together leaves the others alone, and what all do after it misses them.
+// Ranks 0 and 1 exit together, which is safe for the group of the other ranks, but not for the barrier of all ranks.
 device.role @worker ranks 0 count 4
 collective.group @high {ranks = array<i64: 2, 3>}
 collective.group @all
@@ -292,7 +292,7 @@ func.func @exit(%rank: tensor<i32> {device.binding = #device.binding<rank "">}) 
 
 // -----
 
-// Equal within a group is not equal on all: the copies of a variable would diverge.
+// A value that is uniform within a group is not uniform on all ranks: the copies of a variable would diverge.
 collective.group @even {ranks = array<i64: 0, 2>}
 func.func @assigned(%x: tensor<f32> {device.binding = #device.binding<scalar "x">}) -> (tensor<f32> {device.binding = #device.binding<variable "w">}) {
   %h = collective.start all_reduce sum @even (%x : tensor<f32>) -> !collective.pending<tensor<f32>>

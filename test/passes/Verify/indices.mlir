@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --verify-indices --split-input-file --verify-diagnostics -o /dev/null
 
-// Indices that are written down and out of range, where they are certainly executed.
+// Constant indices that are out of range are errors where they are certainly executed.
 
 replica.step @elements(%x: tensor<4x3xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
@@ -30,7 +30,7 @@ replica.step @slices(%x: tensor<8xf32> {replica.batch = "x"}, %y: tensor<2xf32> 
 
 // -----
 
-// Loops and branches of which it is known that they are gone through.
+// Loops and branches that are certainly executed.
 replica.step @inside(%x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -66,7 +66,7 @@ replica.step @inside(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Nobody need come here, so nothing is wrong.
+// These accesses need not be executed, so there is no error.
 replica.step @perhaps(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}, %n: tensor<index> {replica.scalar = "n"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -103,7 +103,7 @@ replica.step @perhaps(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<i1> {r
 
 // -----
 
-// Sizes that are not known, and slices of nothing.
+// There is no error for sizes that are not known, nor for slices without elements.
 replica.step @open(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = array<i64: 4>}, %y: tensor<4xf32> {replica.batch = "y"}) {
   %c9 = arith.constant 9 : index
   %c0 = arith.constant 0 : index

@@ -1,7 +1,7 @@
 // RUN: not lockstep-opt %s --verify-uniformity --split-input-file 2>&1 | FileCheck %s
 
-// Errors and notes stand at the lines of the user's program: the innermost line of inlined calls, one note for all operations
-// that come from one line, and the middle of a long way left out.
+// Errors and notes are at the lines of the user's program: at the innermost line of inlined calls, with one note for all operations of
+// one line. The middle of a long path is left out.
 
 #step = loc("model.py":40:3)
 #x = loc("x"("model.py":38:10))
@@ -32,7 +32,7 @@ replica.step @inlined(%x: tensor<4xf32> {replica.batch = "x"} loc(#x)) {
 #line = loc("model.py":51:6)
 #reduce = loc("model.py":52:10)
 
-// The whole condition on one line: the source is told all the same.
+// The whole condition is on one line: the note on its source is printed nevertheless.
 // CHECK: model.py:52:10: error: 'replica.all_reduce' is under a condition
 // CHECK-NEXT: model.py:51:6: note: the condition of this branch may differ
 // CHECK-NEXT: where it is true
@@ -52,7 +52,7 @@ replica.step @one_line(%x: tensor<4xf32> {replica.batch = "x"} loc(#step)) {
 // -----
 
 #x = loc("x"("long.py":1:1))
-// A long way is told from both ends.
+// Both ends of a long path are printed.
 // CHECK: long.py:100:1: error: variable 'w' is assigned a value that may differ
 // CHECK-NEXT: note: the variable is declared here
 // CHECK: long.py:21:1: note: 'math.absf' makes it from a value that may differ
@@ -96,7 +96,7 @@ replica.step @long(%x: tensor<f32> {replica.batch = "x"} loc(#x)) {
 
 // -----
 
-// An argument whose location has a name but no line is told at the line that uses it.
+// For an argument whose location has a name but no line, the note is at the line that uses it.
 // CHECK: named.py:9:1: error: metric 'm' may differ
 // CHECK-NEXT: named.py:9:1: note: 'math.absf' makes it from a value that may differ
 // CHECK-NEXT: named.py:9:1: note: batch argument 'x' is different on each replica

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Where a table lives on servers, a lookup is an exchange: each server waits until all replicas have said which rows they need.
+// A lookup in a table on servers is a collective: each server waits for the ids of all replicas.
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 1 : i64}
 replica.variable @table : tensor<8x2xf32> {aggregation = #replica.aggregation<sum>}
 replica.step @some_look_up(%ids: tensor<3xi64> {replica.batch = "ids"}, %c: tensor<i1> {replica.batch = "c"}) {
@@ -15,7 +15,7 @@ replica.step @some_look_up(%ids: tensor<3xi64> {replica.batch = "ids"}, %c: tens
 
 // -----
 
-// All replicas look up, some make nothing of it.
+// All replicas look up rows, and some do not use them.
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 1 : i64}
 replica.variable @table : tensor<8x2xf32> {aggregation = #replica.aggregation<sum>}
 replica.step @all_look_up(%ids: tensor<3xi64> {replica.batch = "ids"}, %c: tensor<i1> {replica.batch = "c"}) -> (tensor<3x2xf32> {replica.result = "y"}) {
@@ -28,7 +28,7 @@ replica.step @all_look_up(%ids: tensor<3xi64> {replica.batch = "ids"}, %c: tenso
 
 // -----
 
-// Where every replica has a copy, it looks up for itself.
+// If each replica has a copy of the table, lookups are local.
 replica.strategy @mirrored {kind = #replica.kind<mirrored>}
 replica.variable @table : tensor<8x2xf32> {aggregation = #replica.aggregation<sum>}
 replica.step @own_copy(%ids: tensor<3xi64> {replica.batch = "ids"}, %c: tensor<i1> {replica.batch = "c"}) {

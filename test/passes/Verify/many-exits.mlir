@@ -1,7 +1,7 @@
 // RUN: not lockstep-opt %s --verify-uniformity --split-input-file -o /dev/null 2>&1 | FileCheck %s
 
-// Exits in a row, each of which meets the others first: all ways issue the same. Of a few this is proven. For many it is not, as the proof
-// would take time that is quadratic in their number; they are refused.
+// A sequence of early exits, each after the same collective, so that all paths issue the same. For few exits this is proven. Many are
+// refused, as the proof would take time that is quadratic in their number.
 
 // CHECK-NOT: error:
 // CHECK: many-exits.mlir:127:10: error: 'replica.all_reduce' is under a condition that may differ between replicas

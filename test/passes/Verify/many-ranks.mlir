@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --verify-uniformity --verify-diagnostics -o /dev/null
 
-// Of more ranks than partitions are kept for, a group may have any: its members need not go the same way.
+// For so many ranks, no partitions are kept: a varying value is not known to be uniform within any group.
 replica.strategy @strategy {kind = #replica.kind<mirrored>, replicas = 5000}
 collective.group @pair {ranks = array<i64: 0, 1>}
 // expected-note@+1 {{is different on each replica}}

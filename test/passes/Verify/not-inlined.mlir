@@ -1,4 +1,4 @@
-// Passes that look into steps say so where a program only names them.
+// Passes that analyze the bodies of steps report an error where a program only names a step.
 
 // RUN: lockstep-opt %s --verify-uniformity --split-input-file -verify-diagnostics
 // RUN: lockstep-opt %s --fold-rank-constants --split-input-file -verify-diagnostics

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --verify-uniformity --split-input-file --verify-diagnostics -o /dev/null
 
-// What follows from the number of a replica is computed for each of them, where their count is known.
+// A value that depends only on the replica's number is computed for each replica, if the number of replicas is known.
 
 // All of 4 replicas have a number below 8.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4}
@@ -17,7 +17,7 @@ replica.step @all_below(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Of 16 they do not.
+// Not all of 16 replicas have one.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 16}
 replica.step @not_all_below(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'replica.id' is different on each replica}}
@@ -37,7 +37,7 @@ replica.step @not_all_below(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Of how many is not known here.
+// The number of replicas is not known here.
 replica.step @unknown_count(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'replica.id' is different on each replica}}
   %id = replica.id : tensor<i32>
@@ -56,7 +56,7 @@ replica.step @unknown_count(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// As the importer writes it: a generic on a tensor without dimensions, with a captured value.
+// In the form that the importer creates: a generic on tensors of rank 0, with a captured value.
 #scalar = affine_map<() -> ()>
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4}
 replica.step @generic(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -78,7 +78,7 @@ replica.step @generic(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// A list with an element for each replica, of which each takes its own; only replica 3's is another.
+// Each replica takes its own element of a list, which is false for replica 3 only.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4}
 replica.step @list(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'replica.id' is different on each replica}}
@@ -100,7 +100,7 @@ replica.step @list(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// What a branch gives follows from the side that each replica goes into: here all get true.
+// The result of a branch is computed for the side that each replica takes: here it is true on all replicas.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.step @through_branch(%x: tensor<4xf32> {replica.batch = "x"}) {
   %id = replica.id : tensor<i32>
@@ -123,7 +123,7 @@ replica.step @through_branch(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Loops on different numbers, but as many.
+// The bounds of the loop differ, but the trip counts are equal.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4}
 replica.step @equal_turns(%x: tensor<4xf32> {replica.batch = "x"}) {
   %id = replica.id : tensor<i32>
@@ -139,7 +139,7 @@ replica.step @equal_turns(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The numbers are another matter.
+// The induction variable differs between replicas.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4}
 replica.step @numbers_differ(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-note@+1 {{'replica.id' is different on each replica}}
@@ -164,7 +164,7 @@ replica.step @numbers_differ(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// A case that no replica comes to does not matter.
+// A case that no replica takes does not matter.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.step @untaken(%x: tensor<4xf32> {replica.batch = "x"}) {
   %id = replica.id : tensor<i32>
@@ -186,7 +186,7 @@ replica.step @untaken(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// After lowering the number is an argument, and the role says how many there are.
+// After lowering, the number is an argument, and the role has the number of replicas.
 device.role @worker ranks 0 count 4
 collective.group @all
 func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}) {
@@ -201,7 +201,7 @@ func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}) 
 
 // -----
 
-// Where nobody comes nothing goes wrong: a constant keeps all replicas away, however many there are.
+// A path that no replica takes, because of a constant condition, has no errors, whatever the number of replicas.
 replica.variable @w : tensor<4xf32>
 replica.step @debug(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<?xf32> {replica.batch = "y", replica.bounds = array<i64: 8>},
     %b: tensor<i1> {replica.batch = "b"}, %n: tensor<index> {replica.batch = "n"}) {
@@ -229,7 +229,7 @@ replica.step @debug(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<?xf32> {
   }
   default {
   }
-  // What it was assigned there does not matter here.
+  // The assignments on these paths do not affect the variable's value.
   %w = replica.read @w : tensor<4xf32>
   %e = tensor.extract %w[%c0] : tensor<4xf32>
   %zero = arith.constant 0.0 : f32

@@ -1,8 +1,8 @@
 // RUN: not lockstep-opt %s --verify-uniformity --split-input-file -o /dev/null 2>&1 | FileCheck %s
 
-// The error tells who issues what, up to the first difference, and then how the condition came to differ.
+// Notes show the collectives that replicas issue up to the first difference, and trace the condition back to a value that differs.
 
-// Two replicas by name, as it follows from their numbers which way they go. [10-varying-condition]
+// The numbers of the replicas decide which side they take, so two replicas are named. [10-varying-condition]
 // CHECK: model.py:22:3: error: 'replica.all_reduce' is issued by some replicas, while others issue a different 'replica.all_reduce' in its place [E_COLLECTIVE_DIVERGENCE]
 // CHECK: model.py:22:3: note: some replicas issue 'replica.all_reduce' sum of 'tensor<4xf32>'
 // CHECK: model.py:25:3: note: other replicas issue 'replica.all_reduce' mean of 'tensor<4xf32>'
@@ -30,7 +30,7 @@ replica.step @two(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Which replica goes which way is in the data. Of many equal collectives the last are shown, then what those come to who do not go in.
+// Data decides which side a replica takes. Of many equal collectives, the last are shown, then the next collective of those without the differing one.
 // CHECK: model.py:26:3: error: 'replica.all_reduce' is under a condition that may differ between replicas
 // CHECK: model.py:20:3: note: the condition of this branch may differ
 // CHECK-NEXT:    where it is true                              |  where it is false
@@ -61,7 +61,7 @@ replica.step @data(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {repl
 
 // -----
 
-// The difference is inside of loops that both sides have.
+// The difference is in the bodies of loops that both sides have.
 // CHECK: model.py:22:3: error: 'replica.all_reduce' is issued by some replicas
 // CHECK: model.py:20:3: note: the condition of this branch may differ
 // CHECK-NEXT:    where it is true                                                       |  where it is false
@@ -86,7 +86,7 @@ replica.step @nested(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {re
 
 // -----
 
-// How often each of two replicas goes round.
+// The trip counts of two replicas are shown.
 // CHECK: model.py:31:3: error: 'replica.all_reduce' is in a loop whose trip count may differ
 // CHECK: model.py:30:3: note: the trip count of this loop may differ between replicas ('scf.for'), after 1 equal iteration they issue
 // CHECK-NEXT:    replica 1 (2 iterations)                      |  replica 0 (1 iteration)
@@ -126,7 +126,7 @@ replica.step @early_return(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4x
 
 // -----
 
-// Where the numbers of turns are not known, the words are those of branches.
+// If the trip counts are not known, the words are those for branches.
 // CHECK: model.py:41:3: error: 'replica.all_reduce' is in a loop whose trip count may differ
 // CHECK: model.py:40:3: note: the trip count of this loop may differ between replicas ('scf.for'); up to the first difference they issue
 replica.step @unknown_turns(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = array<i64: 4>}, %y: tensor<4xf32> {replica.batch = "y"}) {
@@ -141,7 +141,7 @@ replica.step @unknown_turns(%x: tensor<?xf32> {replica.batch = "x", replica.boun
 
 // -----
 
-// What differs is said, if it is not a thing that is always said of a collective.
+// An attribute that differs is shown, if it is not printed for all collectives anyway.
 // CHECK: model.py:4:3: note: some replicas issue 'replica.all_reduce' sum of 'tensor<f32>', bytes_per_pack = 64 : i64
 // CHECK: model.py:6:3: note: other replicas issue 'replica.all_reduce' sum of 'tensor<f32>', bytes_per_pack = 128 : i64
 // CHECK: all_reduce sum of tensor<f32>, bytes_per_pack = 64 : i64 (model.py:4) != all_reduce sum of tensor<f32>, bytes_per_pack = 128 : i64 (model.py:6)
@@ -157,7 +157,7 @@ replica.step @packs(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {repli
 
 // -----
 
-// The bounds of loops whose turns are the same.
+// The bounds of loops with equal bodies.
 // CHECK: model.py:5:3: note: some replicas issue 'replica.all_reduce' sum of 'tensor<f32>' in a loop from 0 to a value
 // CHECK: model.py:7:3: note: other replicas issue 'replica.all_reduce' sum of 'tensor<f32>' in a loop from 1 to 9
 // CHECK: loop from 0 to a value with all_reduce sum of tensor<f32> (model.py:4) != loop from 1 to 9 of 8 iterations with all_reduce sum of tensor<f32> (model.py:6)
@@ -181,7 +181,7 @@ replica.step @bounds(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {repl
 
 // -----
 
-// The conditions of branches whose sides are the same.
+// The conditions of branches with equal sides.
 // CHECK: branch on another condition with all_reduce sum of tensor<f32> (model.py:4) != branch on another condition with all_reduce sum of tensor<f32> (model.py:6)
 replica.step @conditions(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %k: tensor<i1> {replica.scalar = "k"}, %l: tensor<i1> {replica.scalar = "l"}) {
   %b = tensor.extract %c[] : tensor<i1> loc("model.py":2:3)
@@ -201,7 +201,7 @@ replica.step @conditions(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {
 
 // -----
 
-// Loops of which nobody knows how often they turn.
+// Loops whose trip counts are not known.
 // CHECK: loop of an unknown number of iterations with all_reduce sum of tensor<f32> (model.py:4) != loop of an unknown number of iterations with all_reduce sum of tensor<f32> (model.py:6)
 replica.step @whiles(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %k: tensor<i1> {replica.scalar = "k"}) {
   %b = tensor.extract %c[] : tensor<i1> loc("model.py":2:3)

@@ -1,9 +1,9 @@
 // RUN: lockstep-opt %s --verify-uniformity --split-input-file --verify-diagnostics -o /dev/null
 
-// What decides inside of the two sides of a branch need not be one SSA value: the same computation of values that a common collective
-// gave is equal for all who come by.
+// Conditions that are nested in the two sides of a branch need not be one SSA value: the same computation on the results of the same
+// collective is equal on all replicas.
 
-// Skipping what is not finite, on both sides: the losses are one all_reduce, so all skip or none.
+// Both sides skip what is not finite: their sums are one all_reduce, so all replicas skip, or none.
 replica.step @same_decision(%x: tensor<f32> {replica.batch = "x"}, %y: tensor<f32> {replica.batch = "y"}, %c: tensor<i1> {replica.batch = "c"}) {
   %b = tensor.extract %c[] : tensor<i1>
   scf.if %b {
@@ -28,7 +28,7 @@ replica.step @same_decision(%x: tensor<f32> {replica.batch = "x"}, %y: tensor<f3
 
 // -----
 
-// With another limit they may decide differently.
+// With another limit, the conditions may differ.
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @other_limit(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   %low = arith.constant 1.0e+03 : f32
@@ -59,7 +59,7 @@ replica.step @other_limit(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> 
 
 // -----
 
-// The number of each replica looks the same on both sides, and is not.
+// The same computation on replica.id is not equal on all replicas.
 replica.step @same_id(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   %b = tensor.extract %c[] : tensor<i1>
   scf.if %b {
@@ -92,7 +92,7 @@ replica.step @same_id(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {rep
 
 // -----
 
-// Bounds that are equal say different numbers of turns to signed and to unsigned comparisons.
+// Equal bounds are different trip counts for signed and for unsigned comparisons.
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @unsigned_turns(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
   %zero = arith.constant 0 : i32

@@ -25,22 +25,22 @@
 // RUN: lockstep-opt %t/groups.mlir --set-replicas=replicas=3 --split-input-file -verify-diagnostics
 
 //--- open.mlir
-// A strategy that leaves the count open gets it from the option; nothing else of it changes.
+// A strategy without a number of replicas gets it from the option; the rest of the strategy does not change.
 // CHECK: replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4 : i64}
 replica.strategy @dp {kind = #replica.kind<mirrored>}
 
 //--- fixed.mlir
-// A count in the module is kept, whether the option is absent or says the same.
+// A number of replicas in the module is kept, whether the option is absent or equal to it.
 // CHECK: replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3 : i64}
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 
 //--- one-device.mlir
-// A strategy that has one replica by its nature is not told so. [1.3-one-replica-kinds]
+// A strategy that always has one replica needs no option. [1.3-one-replica-kinds]
 // CHECK: replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1 : i64}
 replica.strategy @one {kind = #replica.kind<one_device>}
 
 //--- none.mlir
-// A module without a strategy gets one that fits the count; its step is not touched. [1.3-none-given]
+// A module without a strategy gets one that fits the number of replicas; its step does not change. [1.3-none-given]
 // MANY: replica.strategy @strategy {kind = #replica.kind<mirrored>, replicas = 2 : i64}
 // MANY: replica.step @step
 // MANY-NEXT: replica.num_in_sync
@@ -80,7 +80,7 @@ module {
 replica.strategy @dp {kind = #replica.kind<mirrored>}
 
 //--- servers.mlir
-// What a strategy with servers leaves open comes from the options. [1.3-parameter-server]
+// Options complete a strategy with servers. [1.3-parameter-server]
 // CHECK: replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, partitioner = #replica.partitioner<fixed 3>, replicas = 2 : i64, servers = 3 : i64}
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>}
 
@@ -124,7 +124,7 @@ replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2,
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2, servers = 2}
 
 //--- groups.mlir
-// Groups and roots name replicas that there are.
+// The ranks of groups, and roots, are below the number of replicas.
 collective.group @most {ranks = array<i64: 0, 2>}
 // expected-error@+1 {{'collective.group' op expected ranks below 3, found 9}}
 collective.group @some {ranks = array<i64: 0, 9>}

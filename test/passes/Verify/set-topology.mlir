@@ -6,7 +6,7 @@
 // RUN: not lockstep-opt %t/stored.mlir --pass-pipeline="builtin.module(func.func(bucket-collectives))" 2>&1 | FileCheck %s --check-prefix=STORED
 // RUN: not lockstep-opt %t/number.mlir --pass-pipeline="builtin.module(func.func(bucket-collectives))" 2>&1 | FileCheck %s --check-prefix=NUMBER
 
-// The name of a preset, or the contents of a file; by default, what the module says.
+// The option is the name of a preset, or a file whose contents are stored; without it, the module does not change.
 // PRESET: module attributes {device.topology = "dgx-h100"}
 // FILE: module attributes {device.topology = "{{.*}}\22name\22:\22pair\22
 // NONE: module {

@@ -2,7 +2,7 @@
 
 // Places where a value must be equal on all replicas: variables without aggregation, metrics, plain arguments of merge_calls.
 
-// A gradient of the replica's own batch goes straight into a mirrored variable: the copies would differ from then on. [5.2-uniform, 10-mirrored]
+// The gradient of the replica's own batch is subtracted from a mirrored variable: its copies would diverge. [5.2-uniform, 10-mirrored]
 // expected-note@+1 {{the variable is declared here, without an aggregation}}
 replica.variable @w : tensor<4xf32>
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -17,7 +17,7 @@ replica.step @forgotten_reduction(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Its neighbour reduces the gradient first.
+// The correct step reduces the gradient first.
 replica.variable @w : tensor<4xf32>
 replica.step @reduced(%x: tensor<4xf32> {replica.batch = "x"}, %lr: tensor<4xf32> {replica.scalar = "lr"}) -> (tensor<4xf32> {replica.metric = "w"}) {
   %w = replica.read @w : tensor<4xf32>
@@ -30,7 +30,7 @@ replica.step @reduced(%x: tensor<4xf32> {replica.batch = "x"}, %lr: tensor<4xf32
 
 // -----
 
-// With an aggregation, what the replicas bring may differ.
+// With an aggregation, the assigned values may differ between replicas.
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<mean>}
 replica.step @aggregated(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "w"}) {
   replica.assign_sub @w, %x : tensor<4xf32>
@@ -40,7 +40,7 @@ replica.step @aggregated(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf
 
 // -----
 
-// A constant is the same everywhere, but only some replicas assign it.
+// A constant is equal on all replicas, but only some of them assign it.
 // expected-note@+1 {{the variable is declared here, without an aggregation}}
 replica.variable @w : tensor<f32>
 replica.step @some_assign() {
@@ -61,7 +61,7 @@ replica.step @some_assign() {
 
 // -----
 
-// The way leads through a variable, against the order of the program: what is read is what the last step left.
+// Two errors in one step: a varying metric, and a varying value that is assigned to a variable without an aggregation.
 // expected-note@+1 {{the variable is declared here}}
 replica.variable @v : tensor<f32>
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -76,7 +76,7 @@ replica.step @through_variable(%x: tensor<f32> {replica.batch = "x"}) -> (tensor
 
 // -----
 
-// A metric read from a variable that got a varying value.
+// A metric is read from a variable to which the previous step has assigned a varying value.
 // expected-note@+1 {{the variable is declared here}}
 replica.variable @v : tensor<f32>
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -102,7 +102,7 @@ replica.step @metric_on_read() -> (tensor<f32> {replica.metric = "seen"}) {
 
 // -----
 
-// In cross-replica context the same read combines all of them. [4-read-var]
+// In cross-replica context, the same read combines all copies. [4-read-var]
 replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @metric_combined() -> (tensor<f32> {replica.metric = "seen"}) {
   %r = replica.merge_call -> tensor<f32> {
@@ -114,7 +114,7 @@ replica.step @metric_combined() -> (tensor<f32> {replica.metric = "seen"}) {
 
 // -----
 
-// So does a read of all copies in replica context. [5.3-read-context]
+// So does an aggregated read in replica context. [5.3-read-context]
 replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @metric_read_together() -> (tensor<f32> {replica.metric = "seen"}) {
   %v = replica.read @seen {aggregated} : tensor<f32>
@@ -151,7 +151,7 @@ replica.step @plain_argument(%x: tensor<f32> {replica.batch = "x"}) {
 
 // -----
 
-// Its neighbour takes all replicas' values; beside it a plain argument that is uniform. [2.3-arguments]
+// The correct step takes the values of all replicas, and a uniform value as a plain argument. [2.3-arguments]
 replica.variable @w : tensor<f32>
 replica.step @merge(%x: tensor<f32> {replica.batch = "x"}, %lr: tensor<f32> {replica.scalar = "lr"}) -> (tensor<f32> {replica.metric = "sum"}) {
   %r = replica.merge_call (%x, %lr : tensor<f32>, tensor<f32>) -> tensor<f32> {
@@ -170,10 +170,10 @@ replica.step @merge(%x: tensor<f32> {replica.batch = "x"}, %lr: tensor<f32> {rep
 
 // -----
 
-// What a merge_call gives back of a per-replica value is the replica's component again.
+// A per-replica value that a merge_call returns is the replica's own component again.
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @component(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "m"}) {
-  // The value goes into the region and comes out of it, both on this line.
+  // The value enters the region and leaves it, both on this line.
   // expected-error@+2 {{metric 'm' may differ between replicas}}
   // expected-note@+1 {{'replica.merge_call' makes it from a value that may differ}}
   %r = replica.merge_call (%x : tensor<f32>) -> tensor<f32> {
@@ -185,7 +185,7 @@ replica.step @component(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {
 
 // -----
 
-// Two merge_calls in each other's place run one region: they must be the same, and take the same plain values. [2.3-different, 10-merge-function]
+// merge_calls that replicas issue in each other's place must have the same region and plain arguments. [2.3-different, 10-merge-function]
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
 replica.step @other_plain_value(%c: tensor<i1> {replica.batch = "c"}) {
   %one = arith.constant dense<1.0> : tensor<f32>
@@ -212,7 +212,7 @@ replica.step @other_plain_value(%c: tensor<i1> {replica.batch = "c"}) {
 
 // -----
 
-// Here they are the same.
+// Here the regions are the same, and the argument is not plain.
 replica.step @same_merge_call(%c: tensor<i1> {replica.batch = "c"}, %x: tensor<f32> {replica.batch = "x"}) {
   %b = tensor.extract %c[] : tensor<i1>
   scf.if %b {
@@ -234,7 +234,7 @@ replica.step @same_merge_call(%c: tensor<i1> {replica.batch = "c"}, %x: tensor<f
 
 // -----
 
-// Rows of the replica's own batch cannot be added up row by row when their number may differ. [2.1-shape, 10-shape]
+// Values whose number of rows may differ between replicas cannot be summed. [2.1-shape, 10-shape]
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @ragged_reduction(%x: tensor<?xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{operand 0 of 'replica.all_reduce' has type 'tensor<?xf32>', and the size of its dimension 0 may differ between replicas [E_SHAPE_MISMATCH]}}
@@ -244,7 +244,7 @@ replica.step @ragged_reduction(%x: tensor<?xf32> {replica.batch = "x"}) {
 
 // -----
 
-// They can be gathered along that dimension, and the result is the same everywhere, its size too. [2.2-ragged]
+// They can be gathered along that dimension; the result and its size are equal on all replicas. [2.2-ragged]
 replica.step @ragged_gather(%x: tensor<?x3xf32> {replica.batch = "x"}) {
   %all = replica.all_gather %x axis 0 : tensor<?x3xf32> -> tensor<?x3xf32>
   %0 = replica.all_reduce sum %all : tensor<?x3xf32>
@@ -253,7 +253,7 @@ replica.step @ragged_gather(%x: tensor<?x3xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Along another one they cannot. [2.2-other-dims, 10-gather]
+// They cannot be gathered along another dimension. [2.2-other-dims, 10-gather]
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @other_axis(%x: tensor<?x3xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{operand 0 of 'replica.all_gather' has type 'tensor<?x3xf32>', and the size of its dimension 0 may differ}}
@@ -263,7 +263,7 @@ replica.step @other_axis(%x: tensor<?x3xf32> {replica.batch = "x"}) {
 
 // -----
 
-// A dynamic size that the host gives is equal on all replicas, whatever the contents are.
+// A dynamic size that is a host scalar is equal on all replicas, whatever the contents are.
 #map = affine_map<(d0) -> (d0)>
 #scalar = affine_map<(d0) -> ()>
 replica.step @host_size(%n_of: tensor<index> {replica.scalar = "n"}, %x: tensor<f32> {replica.batch = "x"}) {
@@ -280,7 +280,7 @@ replica.step @host_size(%n_of: tensor<index> {replica.scalar = "n"}, %x: tensor<
 
 // -----
 
-// A varying value would make copies differ [E_PER_REPLICA_IN_UPDATE]: in an update ... [4-update-per-replica, 10-mirrored]
+// An update cannot have a varying operand, since copies would diverge [E_PER_REPLICA_IN_UPDATE]. [4-update-per-replica, 10-mirrored]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32>
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -295,7 +295,7 @@ replica.program @update(%x: !replica.per_replica<tensor<4xf32>> {replica.batch =
 
 // -----
 
-// ... in an update of no variable ... [4-update-non-slot]
+// update_non_slot cannot have a varying operand. [4-update-non-slot]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.program @update_non_slot(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
@@ -309,7 +309,7 @@ replica.program @update_non_slot(%x: !replica.per_replica<tensor<4xf32>> {replic
 
 // -----
 
-// ... and in an assignment across replicas. [5.2-cross-per-replica, 10-mirrored]
+// An assignment in cross-replica context cannot have a varying operand. [5.2-cross-per-replica, 10-mirrored]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -321,7 +321,7 @@ replica.program @assign(%x: !replica.per_replica<tensor<4xf32>> {replica.batch =
 
 // -----
 
-// What a run gives is per replica, unless it is equal on all of them. [1.2-regroup-said-equal]
+// The result of a run is per replica, unless it is equal on all of them. [1.2-regroup-said-equal]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.program @plain(%k: tensor<f32> {replica.scalar = "k"}) -> (tensor<f32> {replica.result = "k"}) {
   %0 = replica.run (%k : tensor<f32>) -> tensor<f32> {
@@ -343,7 +343,7 @@ replica.program @varying() -> (tensor<i32> {replica.result = "i"}) {
 
 // -----
 
-// Half of the replicas assign: the others' copies stay what they were. [5.2-uniform]
+// Half of the replicas assign the variable: the copies of the others keep their old value. [5.2-uniform]
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4}
 // expected-note@+1 {{the variable is declared here, without an aggregation}}
 replica.variable @w : tensor<f32>
@@ -360,7 +360,7 @@ replica.step @half() {
   scf.if %few {
     // expected-error@+1 {{variable 'w' is assigned under control flow that may differ between replicas, and has no aggregation: its copies would diverge [E_AGG_NONE]}}
     replica.assign @w, %one : tensor<f32>
-    // What is read here is not looked at any more: the assignment is refused.
+    // There is no error for this read, since the assignment is refused already.
     %v = replica.read @w : tensor<f32>
   }
   replica.return
@@ -368,7 +368,7 @@ replica.step @half() {
 
 // -----
 
-// All of them assign, though it looks as if they might not.
+// All replicas assign the variable, although it depends on their numbers.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<f32>
 replica.step @both() {
@@ -385,7 +385,7 @@ replica.step @both() {
 
 // -----
 
-// In a merge_call, which runs once: each replica's value cannot go to all copies ...
+// In a merge_call, which is executed once, a per-replica value cannot be assigned to all copies.
 replica.variable @w : tensor<f32> {aggregation = #replica.aggregation<sum>}
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @merge_per_replica(%x: tensor<f32> {replica.batch = "x"}) {
@@ -400,7 +400,7 @@ replica.step @merge_per_replica(%x: tensor<f32> {replica.batch = "x"}) {
 
 // -----
 
-// ... what they have reduced can. [5.2-cross-per-replica]
+// The result of a reduction can. [5.2-cross-per-replica]
 replica.variable @w : tensor<f32>
 replica.step @merge_reduced(%x: tensor<f32> {replica.batch = "x"}) {
   replica.merge_call (%x : tensor<f32>) {
@@ -413,7 +413,7 @@ replica.step @merge_reduced(%x: tensor<f32> {replica.batch = "x"}) {
 
 // -----
 
-// A loop that assigns as often as the replica has rows.
+// The variable is assigned in a loop whose trip count is the replica's number of rows.
 // expected-note@+1 {{the variable is declared here, without an aggregation}}
 replica.variable @w : tensor<f32>
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
@@ -433,7 +433,7 @@ replica.step @rows(%x: tensor<?xf32> {replica.batch = "x"}) {
 
 // -----
 
-// An operation of which nothing is known may give each replica something else, also in what becomes a kernel.
+// An unknown operation may have another result on each replica, also in the body of a generic.
 replica.step @clock(%x: tensor<2xf32> {replica.batch = "x"}) {
   %e = tensor.empty() : tensor<i64>
   %zero = arith.constant 0 : i64

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity=find-examples=true --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Each error says whether the program is wrong, or only not provable, and which condition that depends on.
+// Each error says whether the step is wrong, with an example, or not provable, with the reason.
 
 // Two replicas are known to take different paths.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -17,7 +17,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// There is data with which they do.
+// There is an input with which replicas take different paths.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
   scf.if %c {
@@ -29,7 +29,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// Whether the copies of a variable differ is not known.
+// It is not known whether the copies of a variable differ.
 replica.variable @n : tensor<i1> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<only_first_replica>}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %v = replica.read @n : tensor<i1>
@@ -43,7 +43,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Around the branch there is another one, on an input of its own: it can be true.
+// The branch is nested in another one, whose condition is an input of its own and can be true.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %s: tensor<i1> {replica.scalar = "s"}) {
   %h = tensor.extract %s[] : tensor<i1>
   %c = tensor.extract %b[] : tensor<i1>
@@ -58,7 +58,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// Who does not meet the others in the first branch meets them in the second.
+// A replica that does not issue the first all_reduce issues the second one.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
   %t = arith.constant true
@@ -76,7 +76,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// The same by the rank.
+// The same with the number of the replica.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %id = replica.id : tensor<i32>
   %n = tensor.extract %id[] : tensor<i32>
@@ -97,7 +97,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Branches on inputs of their own do not make good for each other.
+// Branches on different inputs do not compensate for each other.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %d: tensor<i1> {replica.batch = "d"}) {
   %c = tensor.extract %b[] : tensor<i1>
   %e = tensor.extract %d[] : tensor<i1>
@@ -114,7 +114,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// Nobody comes there: the inner condition is the opposite of the outer one.
+// No replica reaches the collective: the inner condition is the negation of the outer one.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
   %t = arith.constant true
@@ -130,7 +130,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// Two loops may have equally many turns, but need not.
+// The trip counts of two loops may be equal, but need not be.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %s: tensor<index> {replica.scalar = "s"}, %t: tensor<index> {replica.scalar = "t"}) {
   %c = tensor.extract %b[] : tensor<i1>
   %c0 = arith.constant 0 : index
@@ -152,7 +152,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// A loop that goes on as long as the data of each replica says.
+// The trip count of a loop is an input of each replica.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<index> {replica.batch = "s"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -166,7 +166,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<index> {r
 
 // -----
 
-// What one replica has others do not have.
+// The assigned value is an input of each replica.
 replica.variable @w : tensor<4xf32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'x' can make it different, for example x = [3, 3, 3, 3] on replica 0 and [0.5, 0.5, 0.5, 0.5] on replica 1)}}
@@ -187,7 +187,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Only some of them assign.
+// Only some replicas assign the variable.
 replica.variable @w : tensor<4xf32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
@@ -201,7 +201,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// What differs may be replaced by something that does not.
+// A later assignment replaces the varying value by a uniform one.
 replica.variable @w : tensor<4xf32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{[E_AGG_NONE] (not provable: whether 'replica.assign'}}
@@ -213,7 +213,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Sizes of a batch differ from replica to replica.
+// The size of a batch differs between replicas.
 replica.step @step(%y: tensor<?xf32> {replica.batch = "y", replica.bounds = array<i64: 8>}) {
   // expected-error@+1 {{[E_SHAPE_MISMATCH] (wrong: batch argument 'y' can make it different, for example y = }}
   %r = replica.all_reduce sum %y : tensor<?xf32>
@@ -222,7 +222,7 @@ replica.step @step(%y: tensor<?xf32> {replica.batch = "y", replica.bounds = arra
 
 // -----
 
-// A batch that a program takes is each replica's own.
+// A batch of a program is each replica's own.
 replica.program @main(%data: !replica.iterator<tensor<4xf32>, tensor<i1>> {replica.batches = ["x", "b"]}) {
   %xs, %bs = replica.next %data : !replica.iterator<tensor<4xf32>, tensor<i1>>
   replica.run (%xs, %bs : !replica.per_replica<tensor<4xf32>>, !replica.per_replica<tensor<i1>>) {
@@ -239,7 +239,7 @@ replica.program @main(%data: !replica.iterator<tensor<4xf32>, tensor<i1>> {repli
 
 // -----
 
-// The condition depends on the same input as the value, which leaves it enough room to differ.
+// The condition depends on the same input as the value, which can still differ.
 replica.variable @w : tensor<4xf32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %zero = arith.constant 0 : index
@@ -256,8 +256,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The loop is not entered where it stands, whatever the batches say later: a condition that has one input in common with another may
-// be decided by that one.
+// The loop has no iterations where it is, whatever its later conditions are: a condition that shares an input with another one may be
+// decided by that one.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %s: tensor<i1> {replica.scalar = "s"}) {
   %h = tensor.extract %s[] : tensor<i1>
   %c = tensor.extract %b[] : tensor<i1>
@@ -277,7 +277,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// The first condition is false, whatever later ones would be.
+// The first condition is false, so later ones are not evaluated.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
   %false = arith.constant false
@@ -294,7 +294,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// A condition that depends on an input and has one outcome.
+// A condition that depends on an input, but always has the same value.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i32> {replica.batch = "n"}) {
   %i = tensor.extract %n[] : tensor<i32>
   %seven = arith.constant 7 : i32
@@ -309,7 +309,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i32> {rep
 
 // -----
 
-// Numbers that a condition asks for are tried.
+// Numbers that are compared in a condition are tried as inputs.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i32> {replica.batch = "n"}) {
   %i = tensor.extract %n[] : tensor<i32>
   %limit = arith.constant 123456 : i32
@@ -323,7 +323,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i32> {rep
 
 // -----
 
-// What is large is not told, if it does not consist of one number.
+// A large example is not printed, unless all of its elements are equal.
 replica.step @step(%x: tensor<2x4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -339,7 +339,7 @@ replica.step @step(%x: tensor<2x4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The number of the replica decides, where an input lets it.
+// The number of the replica decides, if an input allows it.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}) {
   %id = replica.id : tensor<i32>
   %n = tensor.extract %id[] : tensor<i32>
@@ -356,7 +356,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<i1> {repl
 
 // -----
 
-// What nobody asks for costs nothing, however large it is, and what it takes a long time to compute is not tried.
+// Unused values cost nothing, however large they are; a condition that takes too many operations to compute is not tried.
 replica.variable @w : tensor<40000x40000xf32> {aggregation = #replica.aggregation<mean>}
 replica.step @step(%x: tensor<40000x40000xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
@@ -389,7 +389,7 @@ replica.step @step(%x: tensor<1000x1000xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Elements that the interpreter does not have.
+// Elements that the interpreter does not support.
 replica.step @step(%x: tensor<f8E4M3FN> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
   scf.if %c {
@@ -401,7 +401,7 @@ replica.step @step(%x: tensor<f8E4M3FN> {replica.batch = "x"}, %b: tensor<i1> {r
 
 // -----
 
-// Of two errors one has nothing to do with it that replicas block each other: who meets in the first two branches goes on.
+// The first two errors do not block the replicas: each replica issues one of the two all_reduces, and continues.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %d: tensor<i1> {replica.batch = "d"}) {
   %c = tensor.extract %b[] : tensor<i1>
   %e = tensor.extract %d[] : tensor<i1>
@@ -424,7 +424,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// All replicas that come into the loop have as many turns: what blocks them is the branch inside.
+// All replicas have the same trip count: the branch in the loop blocks them.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %n: tensor<i32> {replica.batch = "n"}) {
   %c = tensor.extract %b[] : tensor<i1>
   %i = tensor.extract %n[] : tensor<i32>
@@ -445,7 +445,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// What is added later replaces nothing.
+// A later assign_add does not replace the varying value.
 replica.variable @w : tensor<4xf32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'x' can make it different, for example x = }}
@@ -457,7 +457,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// What another branch assigns later replaces it only if that is gone through.
+// A later assignment in a branch replaces the value only if the branch is taken.
 replica.variable @n : tensor<i32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}) {
   %id = replica.id : tensor<i32>
@@ -485,7 +485,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<4xf32> {r
 
 // -----
 
-// Replicas do not wait for each other where nobody needs what they meet for: many collectives around it do not keep it from being tried.
+// A trial does not execute collectives whose results are not used, so that many of them do not prevent it.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
   %c0 = arith.constant 0 : index
@@ -503,7 +503,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// What is said to be one value for all replicas is what each of them ends with.
+// A result that is declared to be one value is compared between the replicas.
 replica.program @main(%x: !replica.per_replica<tensor<2xf32>> {replica.batch = "x"}) -> (tensor<2xf32> {replica.result = "y"}) {
   // expected-error@+1 {{result 0 of 'replica.run' may differ between replicas; expected type '!replica.per_replica<tensor<2xf32>>', found 'tensor<2xf32>' (wrong: batch argument 'x' can make it different, for example x = }}
   %y = replica.run (%x : !replica.per_replica<tensor<2xf32>>) -> tensor<2xf32> {

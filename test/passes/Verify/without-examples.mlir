@@ -1,4 +1,4 @@
-// A compilation searches for no example: what only an example would show to be wrong is not provable. `lockstep-verify` searches.
+// The compiler does not search for examples: an error that only an example proves is not provable. `lockstep-verify` searches.
 
 // RUN: lockstep-opt %s --set-replicas=replicas=2 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 // RUN: split-file %s %t
@@ -9,7 +9,7 @@
 // COMPILE: [E_COLLECTIVE_IN_CONTROL_FLOW] (not provable: whether batch argument 'x' can lead replicas along different paths could not be decided: lockstep-verify searches for an example)
 // EXAMPLE: [E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'x' can lead replicas along different paths, for example x = {{.*}} on replica 0 and {{.*}} on replica 1)
 
-// An input decides.
+// The path depends on an input.
 //--- step.mlir
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) {
   %n = tensor.extract %x[] : tensor<f32>
@@ -24,7 +24,7 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) {
 
 // -----
 
-// The numbers of the replicas decide: that needs no example.
+// The path depends on the numbers of the replicas, which needs no example.
 //--- rank.mlir
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) {
   %id = replica.id : tensor<i32>

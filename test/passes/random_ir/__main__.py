@@ -1,8 +1,8 @@
 """Checks random tensor programs.
 
-    PYTHONPATH=test/passes python -m random_ir --tools=build/release/bin
-    --count=2000 --seed=1 --jobs=2 PYTHONPATH=test/passes python -m random_ir
-    --tools=build/release/bin --replay=1234
+    export PYTHONPATH=test/passes
+    python -m random_ir --tools=build/release/bin --count=2000 --seed=1 --jobs=2
+    python -m random_ir --tools=build/release/bin --replay=1234
 
 The exit status is 1 if a program fails.
 """

@@ -2,9 +2,9 @@
 difference between executions.
 
 The interpreter and the compiled program must have the same bits unless floats
-are summed in another order or a function is
-approximated. Whether that can be seen is decided here, by intervals: with small
-  whole numbers even sums are exact in every order.
+are summed in another order or a function is approximated. Interval arithmetic
+decides here whether that can change a result: with small whole numbers even
+sums are exact in every order.
 """
 
 from dataclasses import dataclass, replace

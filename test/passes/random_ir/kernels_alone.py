@@ -1,9 +1,9 @@
 """Checks programs as single kernels: code is generated for all statements of
 one together, and called.
 
-A kernel may be allowed to write a result to the memory of an argument. No pass
-before decides then which elements are read before others
-are written: it is up to code generation alone.
+A kernel may be allowed to write a result to the memory of an argument. No
+earlier pass orders the reads and writes of elements then:
+only code generation does.
 """
 
 import pathlib

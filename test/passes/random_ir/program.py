@@ -1,9 +1,9 @@
 """Programs as data: statements in static single assignment, regions, and the
 step around them.
 
-Values are numbers. Nothing is stored about a value but the statement that
-  defines it: its type and facts follow from `analyze`, so that a
-program can be changed by replacing statements (`shrink.py`), and is valid if it
+Values are identified by numbers. Only the statement that defines a value is
+stored: `analyze` computes its type and facts, so that a program
+can be changed by replacing statements (`shrink.py`), and is valid if it
 can be analyzed.
 """
 

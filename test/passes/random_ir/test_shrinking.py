@@ -1,5 +1,5 @@
-"""A wrong result that is planted is found, made small, and blamed on the pass
-that makes it.
+"""A planted wrong result is found, its program is reduced, and the pass that
+causes it is named.
 """
 
 import numpy as np
@@ -92,8 +92,8 @@ def test_a_loop_loses_what_it_need_not_carry():
 
 
 class WrongConcat(Executor):
-    """Whoever compiles with all passes gets a wrong last element of the first
-    result, if something is concatenated.
+    """With all passes, the last element of the first result is wrong if the
+    program has a concatenation.
     """
 
     def execute(self, program, variant):

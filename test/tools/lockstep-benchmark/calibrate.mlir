@@ -22,7 +22,7 @@
 // JSON-NEXT:   "measured by lockstep-benchmark --calibrate on {{.*}}"
 // JSON-NEXT: ]
 
-// The compiler and the simulator read it.
+// The compiler and the simulator read the calibrated topology.
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=8 --target=x86-64-v3 --topology=%t.json -o %t.eight.lockstep
 // RUN: lockstep-simulate %t.eight.lockstep | FileCheck %s --check-prefix=EIGHT
 // EIGHT: program 'step' of 8 replicas on 'calibrated'

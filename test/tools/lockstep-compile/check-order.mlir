@@ -1,4 +1,4 @@
-// The order of collectives is proven before lowering and in the end; with --check-order also after each pass that may move one.
+// The order of collectives is proven before lowering and at the end; with --check-order also after each pass that may move collectives.
 
 // RUN: lockstep-compile %s --replicas=2 --strategy=parameter_server_sync --servers=1 --target=x86-64-v3 --timing -o %t.lockstep 2> %t.seldom
 // RUN: FileCheck %s --check-prefix=SELDOM < %t.seldom

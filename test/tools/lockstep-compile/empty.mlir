@@ -1,4 +1,4 @@
-// A module in which there is nothing to run is refused, at whatever stage compilation is to stop.
+// A module without a step or a program is refused, at whatever stage compilation is to stop.
 
 // RUN: not lockstep-compile %s --replicas=2 -o %t.lockstep 2>&1 | FileCheck %s
 // RUN: not lockstep-compile %s --replicas=2 --stop-after=import -o %t.mlir 2>&1 | FileCheck %s
@@ -6,7 +6,7 @@
 
 replica.variable @w : tensor<4xf32>
 
-// Nobody calls it.
+// This function has no callers.
 func.func private @helper(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }

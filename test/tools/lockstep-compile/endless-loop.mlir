@@ -1,4 +1,4 @@
-// A loop that never ends cannot be what is meant.
+// A loop whose condition is always true is refused.
 
 // RUN: not lockstep-compile %s --replicas=2 -O0 -o %t.lockstep 2>&1 | FileCheck %s
 // RUN: not lockstep-compile %s --replicas=2 -O2 -o %t.lockstep 2>&1 | FileCheck %s

@@ -1,4 +1,4 @@
-// A function has the context of whoever calls it: it is inlined there, and checked then.
+// A function has the context of its caller: it is inlined, and then checked.
 
 // RUN: split-file %s %t
 // RUN: lockstep-compile %t/right.mlir --replicas=3 --stop-after=verify -o - | FileCheck %s

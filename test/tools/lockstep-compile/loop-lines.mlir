@@ -1,4 +1,4 @@
-// A kernel of what stands before a loop and of the loop is named by the line of the loop, where a replica may stay for ever.
+// A kernel of a loop, and of operations before it, has the line of the loop, in which a replica may stay forever.
 
 // RUN: lockstep-compile %s --replicas=2 -o %t.lockstep
 // RUN: lockstep-inspect %t.lockstep --show=schedule | FileCheck %s

@@ -1,4 +1,4 @@
-// Operations that nothing makes code of are errors at their line.
+// Operations for which there is no code are errors at their line.
 
 // RUN: split-file %s %t
 // RUN: not lockstep-compile %t/gather.mlir --replicas=2 --target=x86-64-v3 -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=GATHER

@@ -3,16 +3,16 @@
 // RUN: lockstep-compile %s --replicas=2 --topology=ethernet-25g --stop-after=schedule --locations=none | FileCheck %s --check-prefix=NONE
 // RUN: lockstep-compile %s --replicas=2 --topology=ethernet-25g --stop-after=schedule --locations=full | FileCheck %s --check-prefix=FULL
 
-// The parser reads the same module, whatever is printed with it.
+// The parser reads the same module, whichever locations are printed.
 // RUN: lockstep-opt %t.short.mlir -o %t.parsed-short.mlir
 // RUN: lockstep-compile %s --replicas=2 --topology=ethernet-25g --stop-after=schedule --locations=full | lockstep-opt -o %t.parsed-full.mlir
 // RUN: cmp %t.parsed-short.mlir %t.parsed-full.mlir
 
-// Not one line is wider than 120 columns.
+// No line is wider than 120 columns.
 // RUN: not grep -E '.{121}' %t.short.mlir
 
-// Arguments, exchanged values and new values have the names of variables, others that of the kernel. Each member of a bucket is on a line
-// with its variable, bytes and source line. The velocity and the parameter have one gradient: its name is what theirs have in common.
+// Arguments, exchanged values and new values are named after variables, other values after their kernels. Each member of a bucket is on a line
+// with its variable, bytes and source line. The velocity and the parameter share a gradient, whose name is the common part of theirs.
 // CHECK-LABEL: func.func @step(
 // CHECK-NEXT:     %params_w: tensor<40xf32> {device.binding = #device.binding<variable "params/w">}{{,?$}}
 // CHECK:          ) -> (

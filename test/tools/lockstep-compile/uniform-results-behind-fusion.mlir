@@ -1,7 +1,7 @@
 // RUN: lockstep-compile %s --replicas=2 --stop-after=kernels --locations=full | FileCheck %s
 
-// Fusion finds out that nobody reads the product, of which a kernel of its own would be made: so the loop becomes one kernel. Its uniform
-// result must not depend on the varying one then.
+// The product, which would be a kernel of its own, has no reader after fusion, so the loop becomes one kernel. The loop's uniform result must
+// not depend on its varying one then.
 // CHECK: func.func @step(%[[STATE:[a-z0-9]+]]: tensor<4xf32> {{.*}}, %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[VARYING:.*]] = device.invoke @step_0_for(%[[X]], %[[STATE]])
 // CHECK-NEXT: %[[UNIFORM:.*]] = device.invoke @step_1_for(%[[STATE]])

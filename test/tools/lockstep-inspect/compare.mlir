@@ -1,11 +1,11 @@
-// Where a run and its simulation differ. The run is three steps of two replicas, written by hand: kernels of 8 us, the middle step slower, one replica late.
+// Differences between a run and its simulation. The run, written by hand, has three steps of two replicas: kernels of 8 us, a slow step, a late replica.
 
 // RUN: lockstep-translate --emit-artifact %S/simulation.mlir -o %t.lockstep
 // RUN: %python %S/Inputs/compare.py %t.traces
 // RUN: lockstep-inspect %t.lockstep --compare %t.traces/run.json | FileCheck %s --match-full-lines --strict-whitespace
 
-// A transfer ends when the last replica that waits for it goes on; without one, its end is not known. One of two replicas waits for the section that the other
-// one executes.
+// A transfer ends when the last replica that waits for it continues; if none waits, its end is not known. One of two replicas waits for the once
+// section that the other one executes.
 //      CHECK:'step': the median of steps 0 to 2 on 2 tracks in run '{{.*}}run.json', compared with the simulation on 'pair'
 // CHECK-NEXT:                 predicted  measured  difference  ratio
 // CHECK-NEXT:  step             52.0 us   55.0 us    +3.00 us   1.06
@@ -35,7 +35,7 @@
 // SAME: communication {{ *}}32.0 us 32.0 us 0.00 us 1.00
 // SAME: waits {{ *}}12.0 us 12.0 us 0.00 us 1.00
 
-// What is no trace, or one of another artifact.
+// Files that are not traces, and traces of another artifact.
 // RUN: not lockstep-inspect %t.lockstep --compare %t.traces/absent.json 2>&1 | FileCheck %s --check-prefix=ABSENT
 // ABSENT: lockstep-inspect: error: cannot open trace '{{.*}}absent.json': No such file or directory
 // RUN: not lockstep-inspect %t.lockstep --compare %t.traces/text.json 2>&1 | FileCheck %s --check-prefix=TEXT

@@ -20,7 +20,7 @@
 // RUN: not lockstep-inspect %t.lockstep -o %t.absent/file 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: lockstep-inspect: error: cannot write '{{.*}}.absent/file': No such file or directory
 
-// It needs no LLVM: an artifact can be read where it runs.
+// The tool does not need LLVM: an artifact can be read where it runs.
 // RUN: %python -c "import shutil, subprocess; print(subprocess.run(['readelf', '-d', shutil.which('lockstep-inspect')], capture_output=True, text=True, check=True).stdout)" | FileCheck %s --check-prefix=LINKED
 // LINKED-NOT: {{libLLVM|libMLIR|libpython}}
 // LINKED: NEEDED

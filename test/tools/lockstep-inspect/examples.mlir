@@ -1,4 +1,4 @@
-// What the tool says of the examples agrees with their lists of commands.
+// The tool's output for the examples agrees with their lists of commands.
 
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --target=x86-64-v3 -o %t.mlp.lockstep
 // RUN: lockstep-inspect %t.mlp.lockstep --format=json -o %t.mlp.json
@@ -37,7 +37,7 @@
 // CHECK:        output count accuracy : f32
 // CHECK:      kernels
 
-// Only the sections that were asked for.
+// Only the requested sections are printed.
 // RUN: lockstep-inspect %t.mlp.lockstep --show=collectives,kernels | FileCheck %s --check-prefix=SHOW
 // SHOW-NOT: artifact
 // SHOW: collectives of 'step'

@@ -1,4 +1,4 @@
-// The page holds everything and loads nothing: its data is the JSON, in which nothing can end the script around it.
+// The page is self-contained: its data is the JSON, in which no text can end the script element around it.
 
 // RUN: lockstep-translate --emit-artifact %s -o %t.lockstep
 // RUN: lockstep-inspect %t.lockstep --format=html -o %t.html
@@ -6,7 +6,7 @@
 // RUN: lockstep-inspect %t.lockstep --format=json -o %t.json
 // RUN: %python %S/Inputs/page.py %t.html %t.json
 
-// The names of SVG elements are in a namespace, which is not loaded.
+// The namespace of SVG elements is a name, and is not loaded.
 // CHECK: <!DOCTYPE html>
 // CHECK: <script type="application/json" id="data">{
 // CHECK: "name": "w\u003c/script>"

@@ -1,7 +1,7 @@
 // RUN: lockstep-translate --emit-artifact %s -o %t.lockstep
 // RUN: lockstep-inspect %t.lockstep --show=summary,schedule,collectives,memory | FileCheck %s --match-full-lines --strict-whitespace
 
-// Two collectives in flight at once, a loop, a once section, a barrier: lanes, loops, peaks and what lies in between.
+// Two collectives in flight at once, a loop, a once section, a barrier: lanes, loops, peaks, and kernels between start and wait.
 
 //      CHECK:program 'step' (role worker)
 // CHECK-NEXT:  memory         a replica: 256 B (peak 48 B at command 9), inputs 64 B; a process: 128 B (peak 32 B at command 10)

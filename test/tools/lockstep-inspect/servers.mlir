@@ -1,4 +1,4 @@
-// Roles, the rows that each server has, collectives with a root, and what all replicas exchange with each server.
+// Roles, the rows that each server has, collectives with a root, and the amount of data that all replicas exchange with each server.
 
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --target=x86-64-v3 --strategy=parameter_server_sync --servers=2 \
 // RUN:   --partitioner="fixed 2" -o %t.lockstep
@@ -8,7 +8,7 @@
 // RUN: lockstep-inspect %t.lockstep --format=html | FileCheck %s --check-prefix=HTML
 
 
-// What one replica gives to a server counts too.
+// Data that a single replica sends to a server is counted too.
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=1 --target=x86-64-v3 --strategy=parameter_server --servers=2 -o %t.own.lockstep
 // RUN: lockstep-inspect %t.own.lockstep | FileCheck %s --check-prefix=OWN
 // OWN:      program 'step' (role worker)

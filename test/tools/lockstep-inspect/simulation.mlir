@@ -1,5 +1,5 @@
-// When a step does what, on the topology that its schedule was made for; what its replicas wait for, and what would change that. The numbers are round: a
-// kernel takes 10 us, a message 1 us and 1 us for each 100 bytes.
+// The times of a step's commands on the topology of its schedule; what its replicas wait for, and what would change that. Numbers are round: a
+// kernel takes 10 us, a message 1 us plus 1 us for each 100 bytes.
 
 // RUN: lockstep-translate --emit-artifact %s -o %t.lockstep
 // RUN: lockstep-inspect %t.lockstep --show=simulation | FileCheck %s --match-full-lines --strict-whitespace

@@ -1,9 +1,9 @@
-// What collectives bring over the link of the busiest rank where each rank is in an executor of its own, and the least that is possible.
+// The data that collectives send over the link of the busiest rank if each rank is in an executor of its own, and the lower bound.
 
 // RUN: lockstep-translate --emit-artifact %s -o %t.lockstep
 // RUN: lockstep-inspect %t.lockstep --format=json | FileCheck %s
 
-// Three others get 64 bytes each, one after the other; rings and trees need less of a link.
+// Three other ranks receive 64 bytes each, one after the other; rings and trees need less of a link.
 // CHECK:      "kind": "all_reduce"
 // CHECK:      "sources": null
 // CHECK:      "traffic": {
@@ -12,7 +12,7 @@
 // CHECK-NEXT:   "least_messages": 2,
 // CHECK-NEXT:   "least_bytes": 96
 
-// Elements of 16 bits travel as the 32 bits that they are added in.
+// Elements of 16 bits are sent as the 32 bits in which they are added.
 // CHECK:      "kind": "reduce_scatter"
 // CHECK:      "traffic": {
 // CHECK-NEXT:   "messages": 3,
@@ -28,7 +28,7 @@
 // CHECK-NEXT:   "least_messages": 2,
 // CHECK-NEXT:   "least_bytes": 48
 
-// Each rank gives to one other.
+// Each rank sends to one other rank.
 // CHECK:      "kind": "permute"
 // CHECK:      "sources": [
 // CHECK-NEXT:   3,

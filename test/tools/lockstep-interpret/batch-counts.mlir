@@ -1,4 +1,4 @@
-// All replicas of a program have as many batches, in each of its arrays: what the compiled program says otherwise is said here too.
+// All replicas of a program have the same number of batches, in each of its arrays: the interpreter checks what the compiled program checks.
 
 // RUN: %python %S/Inputs/npz.py %t.less.npz x@0=f32[2]:1,2 x@1=f32[5]:1,2,3,4,5 y=f32[2]:1,2
 // RUN: not lockstep-interpret %s --replicas=2 --inputs=%t.less.npz 2>&1 | FileCheck %s --check-prefix=MORE

@@ -1,4 +1,4 @@
-// A dimension of a size known at run time has the bound that it has in a compiled program.
+// A dynamic dimension has the bound that it has in a compiled program.
 
 // RUN: %python %S/Inputs/npz.py %t.npz x=f32[4,1]:1,2,3,4
 // RUN: not lockstep-interpret %s --replicas=2 --inputs=%t.npz 2>&1 | FileCheck %s

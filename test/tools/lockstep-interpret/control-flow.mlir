@@ -1,4 +1,4 @@
-// Branches and loops; replicas may go through them differently as long as no collective is inside.
+// Branches and loops; replicas may take different paths as long as these have no collectives.
 
 // RUN: split-file %s %t
 // RUN: %python %S/Inputs/npz.py %t/x.npz x@0=i32[]:1 x@1=i32[]:3 x@2=i32[]:2
@@ -12,7 +12,7 @@
 // RUN: lockstep-interpret %t/equal.mlir --schedule-seed=2 --replicas=3 --inputs=%t/x.npz | FileCheck %s --check-prefix=EQUAL
 
 //--- varying.mlir
-// sum of i * i below x; 100 for x = 1; x = 3 is case 1, x = 2 case 0 of the switch.
+// for: the sum of i * i for i below x. if: 100 for x = 1, else x. switch: x = 2 is the first case, x = 3 the second.
 // CHECK: {"result":"for","replica":0,{{.*}}"values":[0]}
 // CHECK: {"result":"for","replica":1,{{.*}}"values":[5]}
 // CHECK: {"result":"for","replica":2,{{.*}}"values":[1]}
@@ -99,7 +99,7 @@ replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i32> {repli
 }
 
 //--- equal.mlir
-// Both sides issue the same sequence: the replicas meet though they are in different operations. (2 + 3 + 2) = 7.
+// Both sides issue the same sequence: the replicas rendezvous, though in different operations. (2 + 3 + 2) = 7.
 // EQUAL: {"result":"y","replica":0,{{.*}}"values":[7]}
 // EQUAL: {"result":"y","replica":1,{{.*}}"values":[7]}
 replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i32> {replica.result = "y"}) {

@@ -39,7 +39,7 @@ replica.step @step(%a: tensor<1xi32> {replica.batch = "a"}, %b: tensor<?x2xi32> 
 }
 
 //--- static.mlir
-// The result type promises another number of rows than the replicas have.
+// The result type has a static number of rows, which is not that of the replicas together.
 // STATIC: static.mlir:[[#]]:{{[0-9]+}}: error: expected 5 rows in the result, found 4 from 2 replicas [E_SHAPE_MISMATCH]
 replica.step @step(%x: tensor<1x?x3xf32> {replica.batch = "x"}) -> (tensor<1x5x3xf32> {replica.result = "y"}) {
   %y = replica.all_gather %x axis 1 : tensor<1x?x3xf32> -> tensor<1x5x3xf32>

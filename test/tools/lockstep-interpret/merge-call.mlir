@@ -1,4 +1,4 @@
-// Cross-replica context: the region runs once, each replica gets its component.
+// Cross-replica context: the region is executed once, and each replica gets its component of the results.
 
 // RUN: split-file %s %t
 // RUN: lockstep-interpret %t/doc.mlir --replicas=2 --set three=3 | FileCheck %s --check-prefix=DOC
@@ -27,7 +27,7 @@ replica.step @step(%three: tensor<i32> {replica.scalar = "three"}) -> (tensor<i3
 }
 
 //--- while.mlir
-// Two rounds of a sum over both replicas, as an all_reduce and as a merge_call, in a loop with a uniform trip count.
+// Two iterations of a sum over both replicas, as an all_reduce and as a merge_call, in loops with a uniform trip count.
 // WHILE: {"result":"y","replica":0,"type":"f32","shape":[],"values":[6]}
 // WHILE: {"result":"y","replica":1,"type":"f32","shape":[],"values":[6]}
 // WHILE: {"result":"z","replica":0,"type":"f32","shape":[],"values":[6]}
@@ -60,7 +60,7 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {repli
 }
 
 //--- update.mlir
-// w = 10 - mean(1, 2), once for both copies; n counts the calls once, not once a replica; gather and broadcast_to.
+// w = 10 - mean(1, 2), once for both copies; n counts the call once, not once per replica; gather and broadcast_to.
 // UPDATE: {"result":"g","replica":0,"type":"f32","shape":[2],"values":[1,2]}
 // UPDATE: {"result":"g","replica":1,"type":"f32","shape":[2],"values":[1,2]}
 // UPDATE: {"result":"b","replica":1,"type":"f32","shape":[],"values":[8.5]}
@@ -93,7 +93,7 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"})
 }
 
 //--- branches.mlir
-// Replicas meet in two merge_calls that say the same.
+// Replicas rendezvous in two merge_calls with the same region.
 // BRANCHES: {"result":"y","replica":0,"type":"f32","shape":[],"values":[3]}
 // BRANCHES: {"result":"y","replica":1,"type":"f32","shape":[],"values":[3]}
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "y"}) {
@@ -120,7 +120,7 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {repli
 }
 
 //--- others.mlir
-// They do not meet in merge_calls that say something else.
+// They do not rendezvous in merge_calls with different regions.
 // OTHERS: error: blocked: replica 0 waits in 'replica.merge_call' for replica 1, which waits in 'replica.merge_call' [E_COLLECTIVE_DIVERGENCE]
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "y"}) {
   %id = replica.id : tensor<i32>

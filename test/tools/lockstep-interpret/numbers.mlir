@@ -1,4 +1,4 @@
-// Numbers on the command line are decimal, and what is wrong with one is said before the program is read.
+// Numbers on the command line are decimal, and errors in them are reported before the program is read.
 
 // RUN: not lockstep-interpret %t.absent --steps=ten 2>&1 | FileCheck %s --check-prefix=STEPS
 // STEPS: lockstep-interpret: error: --steps: expected a number, found 'ten' (see --help)

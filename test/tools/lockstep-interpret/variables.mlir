@@ -37,7 +37,7 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {repli
   %read = replica.read @own : tensor<f32>
   %combined = replica.merge_call -> tensor<f32> {
     %own = replica.read @own : tensor<f32>
-    // Seven, in equal parts.
+    // Each copy is assigned an equal part of 7, which is truncated to 3.
     %seven = arith.constant dense<7> : tensor<i32>
     replica.assign @shared, %seven : tensor<i32>
     replica.yield %own : tensor<f32>
@@ -55,7 +55,7 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {repli
 }
 
 //--- other.mlir
-// The error stands where the copy was written, though replica 0 never came there.
+// The error is at the assignment of the copy, though replica 0 does not execute it.
 // OTHER: other.mlir:10:5: error: expected variable 'w' to be equal on all replicas after the step, found another value on replica 1 than on replica 0
 replica.variable @w : tensor<f32> {initial = dense<10.0> : tensor<f32>}
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "y"}) {

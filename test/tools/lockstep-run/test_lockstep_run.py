@@ -170,8 +170,8 @@ def test_resumes_bit_for_bit(model, tmp_path, stop):
 
 
 def test_metrics_continue_on_resume(model, tmp_path):
-    # A run that died after its last checkpoint has written lines that the
-    # resumed run writes again.
+    # A run that was killed after its last checkpoint has written lines that
+    # the resumed run writes again.
     options = ["--eval-data=test.npz", f"--save={tmp_path}"]
     metrics = tmp_path / "metrics.jsonl"
     options.append(f"--metrics={metrics}")

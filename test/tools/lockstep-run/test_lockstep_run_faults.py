@@ -246,7 +246,7 @@ def test_one_run_saves_to_a_folder(model, tmp_path):
 
 
 # A killed run has left its incomplete file, but its lock is released.
-def test_goes_on_after_a_kill(model, tmp_path):
+def test_resumes_after_a_kill(model, tmp_path):
     train(model, "--steps=2", f"--save={tmp_path}")
     (tmp_path / "checkpoint-4.safetensors.123-0.tmp").write_bytes(b"part")
     run = Endless(model, tmp_path)
@@ -314,7 +314,7 @@ def next_line_with(stream, text):
     raise AssertionError(f"expected {text!r}")
 
 
-def test_tells_of_a_checkpoint_that_cannot_be_written(model, tmp_path):
+def test_reports_a_checkpoint_that_cannot_be_written(model, tmp_path):
     # Metrics are written first, to a pipe that is not read, like a file on a
     # network that hangs.
     pipe = tmp_path / "metrics.jsonl"
@@ -343,7 +343,7 @@ def test_tells_of_a_checkpoint_that_cannot_be_written(model, tmp_path):
     )
 
 
-def test_tells_of_initial_values_that_cannot_be_read(model, tmp_path):
+def test_reports_initial_values_that_cannot_be_read(model, tmp_path):
     pipe = tmp_path / "init.safetensors"
     os.mkfifo(pipe)
     process = subprocess.Popen(

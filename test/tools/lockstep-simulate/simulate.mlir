@@ -2,7 +2,7 @@
 // RUN: lockstep-simulate %t.lockstep | FileCheck %s
 // RUN: lockstep-translate --import-artifact %t.lockstep | FileCheck %s --check-prefix=STORED
 
-// The topology of the schedule is kept in the artifact.
+// The artifact has the topology of the schedule.
 // STORED: device.topology = "ethernet-25g"
 // CHECK:      program 'step' of 4 replicas on 'ethernet-25g'
 // CHECK-NEXT:   time {{.*}} us

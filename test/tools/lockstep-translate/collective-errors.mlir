@@ -1,4 +1,4 @@
-// Collectives that no runtime can execute are refused at their line, not by who loads the artifact.
+// Collectives that no runtime can execute are errors at their line when an artifact is written, not when it is loaded.
 
 // RUN: split-file %s %t
 // RUN: not lockstep-translate --emit-artifact %t/root.mlir -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=ROOT

@@ -1,4 +1,4 @@
-// Everything that device IR can say goes through an artifact and comes back as it was: text and bytes.
+// All operations and attributes of device IR are written to an artifact and read back unchanged: text and bytes.
 
 // RUN: lockstep-translate --emit-artifact %s -o %t.lockstep
 // RUN: lockstep-translate --import-artifact %t.lockstep --mlir-print-debuginfo=false -o %t.mlir
@@ -16,7 +16,7 @@ module @everything attributes {device.replicas = 4 : i64} {
   collective.group @all
   collective.group @even {ranks = array<i64: 0, 2>}
 
-// Variables of both memories, with all attributes; initial values, a splat and a mask among them; one with a program's name.
+// Variables of both memories, with all attributes; initial values, a splat and a mask among them; one with the name of a program.
 // CHECK-NEXT: device.variable @w variable[0] : tensor<4xf32> {aggregation = 2 : i32, synchronization = 0 : i32}
 // CHECK-NEXT: device.variable @counter variable[64] : tensor<3xi32> {aggregation = 0 : i32, initial = dense<[1, -2, 3]> : tensor<3xi32>, is_unsigned, synchronization = 0 : i32}
 // CHECK-NEXT: device.variable @zeros variable[128] : tensor<4xf64> {aggregation = 0 : i32, initial = dense<0.000000e+00> : tensor<4xf64>, synchronization = 0 : i32}
@@ -48,7 +48,7 @@ module @everything attributes {device.replicas = 4 : i64} {
   device.binary @x86_64_v3 target "x86-64-v3" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}
   device.binary @x86_64_v4 target "x86-64-v4" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}
 
-// Straight commands: launches with scratch memory, collectives with an axis and of some ranks only, a barrier, a once section.
+// Commands without control flow: launches with scratch memory, collectives with an axis and of some ranks only, a barrier, a once section.
 // CHECK-NEXT: device.program @straight role "worker" replica 512 shared 128 input 128 registers 0 channels 4 {
 // CHECK-NEXT:   %0 = device.slice input[0] "x" : <tensor<4xf32>>
 // CHECK-NEXT:   %1 = device.slice input[64] "labels" {is_unsigned} : <tensor<4xi32>>
@@ -97,8 +97,8 @@ module @everything attributes {device.replicas = 4 : i64} {
     device.return
   }
 
-// Control flow: a loop that counts, a branch with two sides inside it, registers from memory; a jump to what follows is
-// there although it needs no command.
+// Control flow: a loop with a counter, a branch with two sides in it, registers that are loaded from memory. A jump to the next block
+// is kept, although it needs no command.
 // CHECK-NEXT: device.program @flow role "worker" replica 128 shared 0 input 0 registers 4 channels 0 {
 // CHECK:        device.slice replica[64] {bound = 32 : i64, size_registers = array<i64: 1, -1>} : <tensor<?x2xf32>>
 // CHECK:        device.set_register 0 to 0

@@ -1,4 +1,4 @@
-// A damaged file gives the message of the artifact's own verification; what has no place in an artifact, one at its line.
+// For a damaged file, the error is that of the artifact verifier; IR that an artifact cannot represent is an error at its line.
 
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=2 --target=x86-64-v3 -O0 -o %t.lockstep
 // RUN: %python -c "import sys; b = bytearray(open(sys.argv[1], 'rb').read()); b[-1] ^= 1; open(sys.argv[2], 'wb').write(b); open(sys.argv[3], 'wb').write(b[:1000])" %t.lockstep %t.flipped %t.truncated

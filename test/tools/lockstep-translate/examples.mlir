@@ -1,4 +1,4 @@
-// What is read back from the artifact of an example is the module from which it was written, and gives the same bytes again.
+// The module that is read from the artifact of an example is the one from which it was written, and is written to the same bytes again.
 
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 -o %t.mlp.lockstep
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --stop-after=memory | lockstep-opt --mlir-elide-elementsattrs-if-larger=64 -o %t.mlp.expected
@@ -16,7 +16,7 @@
 // RUN: lockstep-translate --emit-artifact %t.cnn.mlir -o %t.cnn.again
 // RUN: cmp %t.cnn.lockstep %t.cnn.again
 
-// With parts for workers and servers.
+// A module with roles for workers and servers.
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --strategy=parameter_server_sync --servers=2 --partitioner="fixed 2" -o %t.ps.lockstep
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --strategy=parameter_server_sync --servers=2 --partitioner="fixed 2" --stop-after=memory | lockstep-opt --mlir-elide-elementsattrs-if-larger=64 -o %t.ps.expected
 // RUN: lockstep-translate --import-artifact %t.ps.lockstep --mlir-print-debuginfo=false | lockstep-opt --mlir-elide-elementsattrs-if-larger=64 -o %t.ps.found
@@ -25,7 +25,7 @@
 // RUN: lockstep-translate --emit-artifact %t.ps.mlir -o %t.ps.again
 // RUN: cmp %t.ps.lockstep %t.ps.again
 
-// With a loop.
+// A module with a loop.
 // RUN: lockstep-compile %examples/language-model/step.mlir --replicas=2 --target=x86-64-v3 -o %t.lm.lockstep
 // RUN: lockstep-compile %examples/language-model/step.mlir --replicas=2 --target=x86-64-v3 --stop-after=memory | lockstep-opt --mlir-elide-elementsattrs-if-larger=64 -o %t.lm.expected
 // RUN: lockstep-translate --import-artifact %t.lm.lockstep --mlir-print-debuginfo=false | lockstep-opt --mlir-elide-elementsattrs-if-larger=64 -o %t.lm.found

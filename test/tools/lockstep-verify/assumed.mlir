@@ -1,5 +1,5 @@
-// Loops that end when the data says so, found by each replica alone or by all: the proof assumes that they end, and says of which. The
-// loops of training that count up to a number are not among them.
+// Loops that end depending on data, of each replica or of all replicas: the proof assumes that they end, and lists them. Loops that count
+// up to a number, as training loops do, are not among them.
 
 // RUN: env LOCKSTEP_CACHE=%t.cache lockstep-verify %s --replicas=2 > %t.txt
 // RUN: FileCheck %s < %t.txt

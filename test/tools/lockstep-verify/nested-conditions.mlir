@@ -1,4 +1,4 @@
-// A branch in a branch: the replicas have something in the inner one alone, the server in both. All ask the same questions.
+// Nested branches: the replicas take part in the inner one only, the server in both. All roles test the same conditions.
 
 // RUN: env LOCKSTEP_CACHE=%t.cache lockstep-verify %s --replicas=2 --strategy=parameter_server_sync --servers=1 | FileCheck %s
 // CHECK: program 'step': proven

@@ -1,4 +1,4 @@
-// Loops in loops, whose counters are in memory: what decides about the next iteration is sent to all roles in each of them.
+// Nested loops whose counters are in memory: in each of them, the condition of the next iteration is sent to all roles.
 
 // RUN: split-file %s %t
 // RUN: env LOCKSTEP_CACHE=%t.cache lockstep-verify %t/counters.mlir --replicas=2 --strategy=parameter_server_sync --servers=2 --partitioner="fixed 2" | FileCheck %s
@@ -40,7 +40,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %t: tensor<i32> {rep
 }
 
 //--- break.mlir
-// Out of both loops at once, when an element of the variable is large enough.
+// Both loops end at once, when an element of the variable is large enough.
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<mean>}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %t: tensor<i32> {replica.scalar = "t"}) -> (tensor<i32> {replica.metric = "rounds"}) {
   %zero = arith.constant 0 : i32
@@ -72,7 +72,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %t: tensor<i32> {rep
 }
 
 //--- one-after-another.mlir
-// Booleans are stored where counters were: a counter that is forgotten in pieces is still the one that others have in one.
+// Booleans are stored where counters were: a counter that the proof forgets in pieces must still match the whole counter of another role.
 replica.variable @w : tensor<2xf32> {aggregation = #replica.aggregation<sum>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}, %t: tensor<i1> {replica.scalar = "t"}) {
   %c0 = arith.constant 0 : index

@@ -1,4 +1,4 @@
-// What cannot be read is no verdict: status 2, with and without JSON.
+// There is no verdict on a file that cannot be read: status 2, with and without JSON.
 
 // RUN: env LOCKSTEP_CACHE=%t.cache %python %S/Inputs/status.py 2 lockstep-verify %s --replicas=2 2>&1 | FileCheck %s
 // RUN: env LOCKSTEP_CACHE=%t.cache %python %S/Inputs/status.py 2 lockstep-verify %s --replicas=2 --json 2>%t.log | FileCheck %s --check-prefix=JSON
@@ -11,7 +11,7 @@
 // JSON:      "line": [[@LINE+6]],
 // JSON:      "message":
 
-// A compiler that writes nothing of what it found is told by how it ended.
+// If the compiler writes no list of errors, its exit status is reported.
 
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "r"}) {
   %r = no such operation

@@ -1,5 +1,5 @@
-// What is proven about a step with workers and servers: they are projections of one program. Each takes the trip count of a loop from one
-// scalar, and all test a condition that the replicas have sent.
+// The proof for a step with workers and servers: the roles are projections of one program. All of them take the trip count of a loop from
+// one scalar, and test a condition that the replicas have sent.
 
 // RUN: env LOCKSTEP_CACHE=%t.cache lockstep-verify %S/../../end-to-end/Inputs/merge-call-loop.mlir --replicas=3 -O0 --strategy=parameter_server_sync --servers=2 --partitioner="fixed 2" | FileCheck %s
 // RUN: lockstep-compile %S/../../end-to-end/Inputs/merge-call-loop.mlir --replicas=3 -O0 --strategy=parameter_server_sync --servers=2 --partitioner="fixed 2" -o %t.lockstep

@@ -1,4 +1,4 @@
-// Two roles have two barriers in opposite order: the reason names both of them, and nothing is run.
+// Two roles have two barriers in opposite order: the reason names both of them, and the program is not executed.
 
 // RUN: lockstep-translate --emit-artifact --allow-unproven %s -o %t.lockstep
 // RUN: not lockstep-verify %t.lockstep | FileCheck %s

@@ -21,7 +21,7 @@ def lookup_in(scope):
 
 
 def outputs(worker, value, context, varying: bool = False):
-    """What leaves a sub-graph: tensors of their own, also where the sub-graph
+    """The results of a sub-graph: new tensors, also where the sub-graph
     returns one from outside.
     """
     flat = []
@@ -103,8 +103,8 @@ def counted_loop(worker, s, context, scope):
     refuse_collectives(worker, s, [s["body"]], varying, scope)
     carried = worker.resolve(s["init"], context, scope)
     if isinstance(count, Tensor):
-        # How often the loop runs is not known beforehand: what it carries may
-        # be what it began with.
+        # The trip count is not known statically: the carried values may still
+        # be the initial ones.
         varying |= context.in_replica and value_varies(
             carried, worker.strategy.replicas
         )

@@ -281,8 +281,8 @@ def local_results(worker, s, context, scope):
 
 
 def local_values(worker, value) -> tuple:
-    """The components of a value on this worker. Of the only worker they are no
-    longer anybody's: plain values.
+    """The components of a value on this worker. If there is only one worker,
+    they are plain values, which count as equal on all replicas.
     """
     if worker.strategy.trivial:
         return (value,)

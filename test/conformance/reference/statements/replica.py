@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..contexts import Context, Meeting, statement
+from ..contexts import Context, Rendezvous, statement
 from ..errors import Rejected
 from ..nests import leaves, map_nest, pack, regroup, same_structure, select
 from ..reductions import concatenate, parse_reduce_op, reduce_parts
@@ -54,7 +54,7 @@ def operands(worker, s, context, scope):
 
 
 def fresh(value):
-    """Every replica gets a tensor of its own, equal on all."""
+    """A copy of the value: every replica gets a separate, equal tensor."""
     if isinstance(value, IndexedSlices):
         return IndexedSlices(
             value.values.copy(), value.indices.copy(), value.dense_shape
@@ -90,7 +90,7 @@ def reduce_nest(worker, op: str, nest, context: Context, signature: tuple):
         reduced = [reduce_parts(op, summands(op, column)) for column in columns]
         return [pack(n, iter([fresh(r) for r in reduced])) for n in nests]
 
-    result = yield from worker.meet(context, Meeting(signature, nest, act))
+    result = yield from worker.join(context, Rendezvous(signature, nest, act))
     inputs, outputs = tuple(leaves(nest)), tuple(leaves(result))
     if all(isinstance(leaf, (Tensor, int, float)) for leaf in inputs):
 
@@ -155,8 +155,8 @@ def all_gather(worker, s, context, scope):
             (pack(n, iter([g.copy() for g in gathered])), sizes) for n in nests
         ]
 
-    result, sizes = yield from worker.meet(
-        context, Meeting(signature, nest, act)
+    result, sizes = yield from worker.join(
+        context, Rendezvous(signature, nest, act)
     )
     for position, (local, output) in enumerate(
         zip(leaves(nest), leaves(result), strict=True)
@@ -190,11 +190,11 @@ def merge_call(worker, s, context, scope):
         result = yield from worker.call(s, merged, Context("merge"), scope)
         return [barrier(select(result, index)) for index in range(len(calls))]
 
-    return (yield from worker.meet(context, Meeting(signature, args, act)))
+    return (yield from worker.join(context, Rendezvous(signature, args, act)))
 
 
 def barrier(value):
-    """No gradient passes: the same tensors to everything but a tape."""
+    """Stops gradients: a tape takes the tensors for constants."""
     return map_nest(
         lambda leaf: leaf.alias() if isinstance(leaf, Tensor) else leaf, value
     )
@@ -245,8 +245,8 @@ def static_if(worker, s, context, scope):
 
 @statement("variable")
 def variable(worker, s, context, scope):
-    """In a replica's function replica 0 creates it, and the others get the
-    same.
+    """In a replica's function replica 0 creates the variable, and the others
+    get the same one.
     """
     spec = {"name": s.get("out"), **s}
     init = s["init"]
@@ -269,4 +269,4 @@ def variable(worker, s, context, scope):
         everyone = yield from worker.exchange_parts(signature, values)
         return [create(spec, everyone[0], owner)] * len(values)
 
-    return (yield from worker.meet(context, Meeting(signature, value, act)))
+    return (yield from worker.join(context, Rendezvous(signature, value, act)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..contexts import Context, Meeting, statement
+from ..contexts import Context, Rendezvous, statement
 from ..errors import Malformed, Rejected
 from ..nests import leaves, map_nest, regroup, same_object, select
 from ..strategies import parse_strategy
@@ -38,7 +38,7 @@ def update(worker, s, context, scope):
         )
         return [barrier(select(result, index)) for index in range(len(calls))]
 
-    return (yield from worker.meet(context, Meeting(signature, args, act)))
+    return (yield from worker.join(context, Rendezvous(signature, args, act)))
 
 
 def update_copies(worker, s, target, args: list, scope):

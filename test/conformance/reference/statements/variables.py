@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..contexts import Context, Meeting, statement
+from ..contexts import Context, Rendezvous, statement
 from ..errors import Rejected
 from ..nests import same_object
 from ..reductions import reduce_parts
@@ -79,7 +79,7 @@ def handle(worker, s, context, scope):
 
 
 def aggregated(worker, variable: Variable):
-    """What the copies of an `on_read` variable add up to."""
+    """The aggregated value of the copies of an `on_read` variable."""
     if variable.aggregation == "NONE":
         raise Rejected(
             "E_AGG_NONE", f"`{variable.name}` has no aggregation to read it by"
@@ -148,7 +148,7 @@ def plain(worker, value, context: Context):
 
 
 def refuse_varying(worker, variable: Variable, value) -> None:
-    """The one rule that keeps mirrored variables mirrored."""
+    """Rejects a varying value, with which mirrored copies would differ."""
     if (
         variable.layout is Layout.MIRRORED
         and worker.strategy.replicas_differ
@@ -226,7 +226,7 @@ def write_from_replica(
         )
         return [Tensor(copy.copy()) for copy in copies]
 
-    return (yield from worker.meet(context, Meeting(signature, value, act)))
+    return (yield from worker.join(context, Rendezvous(signature, value, act)))
 
 
 def combine(variable: Variable, op: str, parts: list):

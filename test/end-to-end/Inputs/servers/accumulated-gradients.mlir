@@ -1,4 +1,4 @@
-// Gradients are added up, and applied in every second turn.
+// Gradients are accumulated, and applied in every second iteration.
 replica.variable @w : tensor<6xf32> {initial = dense<0.0> : tensor<6xf32>}
 replica.variable @acc : tensor<6xf32> {initial = dense<0.0> : tensor<6xf32>}
 replica.variable @n : tensor<i32> {initial = dense<0> : tensor<i32>}

@@ -1,4 +1,4 @@
-// Two moments and a counter beside the variable.
+// The Adam update: a variable has two moments and a step counter.
 replica.variable @w : tensor<5x3xf32> {initial = dense<0.5> : tensor<5x3xf32>}
 replica.variable @m : tensor<5x3xf32> {initial = dense<0.0> : tensor<5x3xf32>}
 replica.variable @v : tensor<5x3xf32> {initial = dense<0.0> : tensor<5x3xf32>}

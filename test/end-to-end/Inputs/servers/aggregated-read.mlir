@@ -1,4 +1,4 @@
-// All replicas read what those of an on_read variable are together, inside and outside of a merge_call.
+// All replicas read the aggregated value of an on_read variable, inside and outside of a merge_call.
 replica.variable @s : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<mean>,
     initial = dense<0.0> : tensor<f32>}
 replica.variable @w : tensor<f32> {initial = dense<0.0> : tensor<f32>}

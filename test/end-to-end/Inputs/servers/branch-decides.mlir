@@ -1,4 +1,4 @@
-// An element of a tensor that a branch gives decides.
+// The condition of an update is computed from an element of a tensor that a branch yields.
 replica.variable @total : tensor<2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<2xf32>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %k: tensor<i32> {replica.scalar = "k"},
                    %s: tensor<i1> {replica.scalar = "s"}) {

@@ -1,4 +1,4 @@
-// A momentum beside its variable, which is split; the norm of two gradients decides what is updated.
+// A momentum is colocated with its variable, which is divided into shards; the norm of two gradients decides what is updated.
 replica.variable @w : tensor<6x2xf32> {initial = dense<1.0> : tensor<6x2xf32>}
 replica.variable @b : tensor<2xf32> {initial = dense<2.0> : tensor<2xf32>}
 replica.variable @mw : tensor<6x2xf32> {initial = dense<0.0> : tensor<6x2xf32>, colocate_with = @w}

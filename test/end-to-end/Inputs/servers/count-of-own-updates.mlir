@@ -1,4 +1,4 @@
-// Each server makes updates of its own shard in a loop; how often it went round decides over an exchange.
+// Each server updates its own shard in a loop; the number of iterations decides whether gradients are exchanged.
 replica.variable @weights : tensor<2xf32> {initial = dense<4.0> : tensor<2xf32>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}) {
   %u = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>

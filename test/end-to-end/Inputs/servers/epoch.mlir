@@ -1,4 +1,4 @@
-// A program: epochs with momentum until the loss is small or the batches end.
+// A program that trains with momentum until the loss is small or there are no more batches.
 replica.variable @w : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>}
 replica.variable @m : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>, colocate_with = @w}
 replica.step @train(%x: tensor<4xf32>) -> tensor<f32> {

@@ -1,4 +1,4 @@
-// The value of the first replica, and a sum, in each turn of a loop; the last value that was read is carried out of it.
+// Each iteration assigns the first replica's value to one variable and adds a sum to another; the last value read is the loop's result.
 replica.variable @a : tensor<7x2xf32> {aggregation = #replica.aggregation<only_first_replica>, initial = dense<1.0> : tensor<7x2xf32>}
 replica.variable @b : tensor<5xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<5xf32>}
 replica.step @step(%x: tensor<7x2xf32> {replica.batch = "x"}, %y: tensor<5xf32> {replica.batch = "y"},

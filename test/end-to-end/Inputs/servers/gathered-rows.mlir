@@ -1,4 +1,4 @@
-// How many rows all replicas have together decides over an update.
+// The number of rows of all replicas together decides whether a variable is updated.
 replica.variable @t : tensor<9x2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<1.0> : tensor<9x2xf32>}
 replica.variable @n : tensor<i64> {initial = dense<0> : tensor<i64>}
 replica.step @step(%x: tensor<?x2xf32> {replica.batch = "x", replica.bounds = array<i64: 3>}, %y: tensor<9x2xf32> {replica.batch = "y"})

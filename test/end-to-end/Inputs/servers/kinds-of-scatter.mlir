@@ -1,4 +1,4 @@
-// Rows take the larger value, another one and a product, of the first replica.
+// Rows of the first replica are scattered into a table: the maximum, a replacement and a product.
 replica.variable @t : tensor<5x2xf32> {aggregation = #replica.aggregation<only_first_replica>, initial = dense<1.0> : tensor<5x2xf32>}
 replica.step @step(%i: tensor<3xi32> {replica.batch = "i"}, %v: tensor<3x2xf32> {replica.batch = "v"})
     -> (tensor<3x2xf32> {replica.result = "y"}) {

@@ -1,4 +1,4 @@
-// The largest element of a variable decides in each turn which one is updated.
+// The largest element of a variable decides in each iteration which variable is updated.
 replica.variable @a : tensor<4xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<4xf32>}
 replica.variable @b : tensor<4xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<4xf32>}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %turns: tensor<i32> {replica.scalar = "turns"}) {

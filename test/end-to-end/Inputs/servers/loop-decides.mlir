@@ -1,4 +1,4 @@
-// What a loop ends with, that everyone could go through, decides where all go together; in each turn of another loop.
+// The result of a loop without exchanges decides about an update, in each iteration of another loop; so does the result of that one.
 replica.variable @total : tensor<2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<2xf32>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %k: tensor<i32> {replica.scalar = "k"},
                    %s: tensor<i1> {replica.scalar = "s"}) {

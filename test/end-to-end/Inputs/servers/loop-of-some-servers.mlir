@@ -1,4 +1,4 @@
-// The replicas and one server go round a loop together; what it ends with decides where they go with the other server.
+// A loop has exchanges of the replicas with one server; the loop's result decides whether they exchange data with the other server.
 replica.variable @first : tensor<i32> {aggregation = #replica.aggregation<only_first_replica>, initial = dense<0> : tensor<i32>}
 replica.variable @sum : tensor<f32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<f32>}
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}, %n: tensor<i32> {replica.batch = "n"}, %k: tensor<i32> {replica.scalar = "k"}) {

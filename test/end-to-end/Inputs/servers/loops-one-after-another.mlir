@@ -1,4 +1,4 @@
-// Two loops with counters in memory, one behind the other.
+// Two consecutive loops whose counters are in memory.
 replica.variable @w : tensor<2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<2xf32>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}, %t: tensor<i1> {replica.scalar = "t"}) {
   %c0 = arith.constant 0 : index

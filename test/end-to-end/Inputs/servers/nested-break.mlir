@@ -1,4 +1,4 @@
-// Loops in one another that an element of a variable ends, both at once.
+// Nested loops, both of which end at once when an element of a variable is large enough.
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<mean>, initial = dense<0.0> : tensor<4xf32>}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %t: tensor<i32> {replica.scalar = "t"})
     -> (tensor<i32> {replica.metric = "n"}) {

@@ -1,4 +1,4 @@
-// A branch in a branch, of which some roles have something in both.
+// Nested branches with an update in each; the replicas take part only in the inner update.
 replica.variable @total : tensor<2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<2xf32>}
 replica.variable @count : tensor<i32> {initial = dense<0> : tensor<i32>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}, %t: tensor<i1> {replica.scalar = "t"}) {

@@ -1,4 +1,4 @@
-// A variable that is synchronized on read, and one that is assigned or added to, as the host says.
+// A variable that is synchronized on read, and one that is assigned or added to, depending on a host scalar.
 replica.variable @seen : tensor<i64> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>,
     initial = dense<0> : tensor<i64>}
 replica.variable @best : tensor<f32> {aggregation = #replica.aggregation<mean>, initial = dense<9.0> : tensor<f32>}

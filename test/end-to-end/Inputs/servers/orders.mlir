@@ -1,4 +1,4 @@
-// A program of two steps, whose order the host says.
+// A program of two steps, whose order depends on a host scalar.
 replica.variable @w : tensor<f32> {aggregation = #replica.aggregation<sum>, initial = dense<1.0> : tensor<f32>}
 replica.step @a(%x: tensor<f32>) -> tensor<f32> {
   replica.assign_add @w, %x : tensor<f32>

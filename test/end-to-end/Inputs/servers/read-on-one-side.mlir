@@ -1,4 +1,4 @@
-// Only some replicas make something of a variable.
+// Only some replicas use the value of a variable.
 replica.variable @a : tensor<4xf32> {aggregation = #replica.aggregation<mean>, initial = dense<1.0> : tensor<4xf32>}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"})
     -> (tensor<4xf32> {replica.result = "y"}) {

@@ -1,4 +1,4 @@
-// Rows are looked up and changed in each turn of a loop.
+// Rows are looked up and changed in each iteration of a loop.
 replica.variable @t : tensor<6x2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<1.0> : tensor<6x2xf32>}
 replica.step @step(%ids: tensor<3xi64> {replica.batch = "ids"}, %d: tensor<3x2xf32> {replica.batch = "d"},
                    %t: tensor<i32> {replica.scalar = "t"}) -> (tensor<3x2xf32> {replica.result = "rows"}) {

@@ -1,4 +1,4 @@
-// Which of two tables is looked up in, and which is changed, follows from a sum.
+// A sum decides in which of two tables rows are looked up, and which one is changed.
 replica.variable @t : tensor<6x2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<1.0> : tensor<6x2xf32>}
 replica.variable @u : tensor<4x2xf32> {aggregation = #replica.aggregation<mean>, initial = dense<2.0> : tensor<4x2xf32>}
 replica.step @step(%ids: tensor<3xi32> {replica.batch = "ids"}, %d: tensor<3x2xf32> {replica.batch = "d"},

@@ -1,4 +1,4 @@
-// Replicas take different paths, on both of which they read and update the same.
+// Replicas take different paths, both of which read and update the same variables.
 replica.variable @a : tensor<4xf32> {aggregation = #replica.aggregation<mean>, initial = dense<1.0> : tensor<4xf32>}
 replica.variable @b : tensor<4xf32> {aggregation = #replica.aggregation<sum>, initial = dense<1.0> : tensor<4xf32>}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {

@@ -1,4 +1,4 @@
-// Steps whose mean loss is too large update nothing but a counter; early exits between blocks.
+// A step whose mean loss is too large updates only a counter; the branch is between blocks.
 replica.variable @w : tensor<2xf32> {initial = dense<1.0> : tensor<2xf32>}
 replica.variable @skipped : tensor<i32> {initial = dense<0> : tensor<i32>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %loss: tensor<f32> {replica.batch = "loss"})

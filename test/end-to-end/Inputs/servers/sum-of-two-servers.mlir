@@ -1,4 +1,4 @@
-// Variables of two servers together decide, and what is updated there decides again.
+// The sum of two servers' variables decides about an update, and the updated variable decides about the next one.
 replica.variable @a : tensor<f32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<f32>}
 replica.variable @b : tensor<f32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<f32>}
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) {

@@ -1,4 +1,4 @@
-// Three ways, which the number of the replica chooses, update the same variable; two of them read it.
+// The replica's number selects one of three paths, all of which update the same variable; two of them read it.
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<sum>, initial = dense<1.0> : tensor<4xf32>}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.result = "y"}) {
   %id = replica.id : tensor<i32>

@@ -1,4 +1,4 @@
-// Each case updates one variable and reads one, another one perhaps.
+// Each case updates one variable and reads one, which is another one in some cases.
 replica.variable @a : tensor<2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<1.0> : tensor<2xf32>}
 replica.variable @b : tensor<2xf32> {aggregation = #replica.aggregation<mean>, initial = dense<1.0> : tensor<2xf32>}
 replica.variable @c : tensor<2xf32> {aggregation = #replica.aggregation<only_first_replica>, initial = dense<1.0> : tensor<2xf32>}

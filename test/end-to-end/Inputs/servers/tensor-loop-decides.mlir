@@ -1,4 +1,4 @@
-// The same of a tensor that a loop carries.
+// The condition of an update is computed from a tensor that a loop carries.
 replica.variable @total : tensor<2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<2xf32>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %k: tensor<i32> {replica.scalar = "k"},
                    %s: tensor<i1> {replica.scalar = "s"}) {

@@ -1,4 +1,4 @@
-// Two sums, the first of which decides about an update that the second one needs: together, the server would wait for the first for ever.
+// The first of two sums decides about an update of a variable that the second one needs: in one bucket, the server would wait for the first forever.
 replica.variable @v : tensor<2xf32> {initial = dense<1.0> : tensor<2xf32>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"})
     -> (tensor<2xf32> {replica.metric = "first"}, tensor<2xf32> {replica.metric = "second"}) {

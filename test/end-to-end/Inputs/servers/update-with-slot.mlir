@@ -1,4 +1,4 @@
-// An update in a merge_call reads and assigns a slot, and gives a result to the replicas.
+// An update in a merge_call reads and assigns a colocated variable, and its result is returned to the replicas.
 replica.variable @w : tensor<4xf32> {initial = dense<1.0> : tensor<4xf32>}
 replica.variable @m : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>, colocate_with = @w}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "s"}) {

@@ -1,4 +1,4 @@
-// Turns until an element of a variable is large enough, which the server and the replicas find for themselves.
+// A loop that ends when an element of a variable is large enough; the server and the replicas each evaluate the condition.
 replica.variable @v : tensor<2xf32> {aggregation = #replica.aggregation<mean>, initial = dense<0.0> : tensor<2xf32>}
 replica.variable @k : tensor<i32> {initial = dense<0> : tensor<i32>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) -> (tensor<i32> {replica.metric = "turns"}) {

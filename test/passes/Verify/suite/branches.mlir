@@ -1,9 +1,9 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Collectives that only some replicas come to. The format of these files is in ../SuiteTest.cpp.
+// Collectives that only some replicas reach. The format of these files is in ../programs/SuiteTest.cpp.
 
-// wrong, blocks: the loss is reduced for the log, by replica 0 alone
-// Stands for the stall that every tutorial warns of: a call that all ranks must make, inside of "if rank == 0".
+// wrong, blocks: only replica 0 reduces the loss, for the log
+// Represents a call inside of "if rank == 0" that all ranks must make.
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<f32> {replica.metric = "zero"}) {
   %zero = arith.constant dense<0.0> : tensor<f32>
   %c0 = arith.constant 0 : i32
@@ -21,7 +21,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<f32> 
 
 // -----
 
-// correct: all reduce the loss, replica 0 alone makes something of it
+// correct: all replicas reduce the loss, and only replica 0 uses it
 replica.variable @logged : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<f32> {replica.metric = "loss"}) {
   %c0 = arith.constant 0 : i32
@@ -37,8 +37,8 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<f32> 
 
 // -----
 
-// wrong, blocks: a replica whose own loss is not finite leaves out the reduction of the gradients
-// Stands for the early return on a bad loss, after which the other ranks wait in the gradients' reduction until the time is up.
+// wrong, blocks: a replica whose own loss is not finite skips the reduction of the gradients
+// Represents the early return on a bad loss: the other ranks wait in the reduction of the gradients until it times out.
 replica.variable @w : tensor<4xf32>
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %gradient: tensor<4xf32> {replica.batch = "gradient"}) {
   %limit = arith.constant 1.0e+09 : f32
@@ -55,7 +55,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %gradient: tenso
 
 // -----
 
-// correct: the loss is reduced first, so that all leave out the step together
+// correct: the loss is reduced first, so that all replicas skip the step together
 replica.variable @w : tensor<4xf32>
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %gradient: tensor<4xf32> {replica.batch = "gradient"}) {
   %limit = arith.constant 1.0e+09 : f32
@@ -72,7 +72,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %gradient: tenso
 // -----
 
 // wrong, blocks: each replica evaluates when its own loss is the best so far
-// Stands for evaluation inside of the training loop whose turn each rank decides by itself (pytorch 143647 hangs on such an order).
+// Represents evaluation in the training loop that each rank starts by its own decision (PyTorch issue 143647 hangs on such an order).
 replica.variable @best : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<mean>}
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %hits: tensor<f32> {replica.batch = "hits"}) {
   %best = replica.read @best : tensor<f32>
@@ -88,7 +88,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %hits: tensor<f3
 
 // -----
 
-// correct: the best loss is one of all replicas
+// correct: the best loss is that of all replicas
 replica.variable @best : tensor<f32>
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %hits: tensor<f32> {replica.batch = "hits"}) {
   %best = replica.read @best : tensor<f32>
@@ -105,8 +105,8 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %hits: tensor<f3
 
 // -----
 
-// wrong, blocks: both ways give a constant, but which one it is depends on the replica
-// Stands for flags that are set in a branch: the value is a literal, the way to it is not.
+// wrong, blocks: both sides of a branch yield a constant, but which one depends on the replica
+// Represents flags that are set in a branch: the value is a literal, but the path to it differs.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %true = arith.constant true
   %false = arith.constant false
@@ -116,7 +116,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %odd = arith.andi %i, %one : i32
   %is_odd = arith.cmpi eq, %odd, %one : i32
   %flag = scf.if %is_odd -> tensor<i1> {
-    // Not folded to a select: something happens on the way.
+    // This assignment keeps the branch from being folded to a select.
     replica.assign_add @ways, %id : tensor<i32>
     %t = arith.constant dense<true> : tensor<i1>
     scf.yield %t : tensor<i1>
@@ -135,7 +135,7 @@ replica.variable @ways : tensor<i32> {synchronization = #replica.synchronization
 
 // -----
 
-// correct: the flag is set under a condition of the host
+// correct: the flag is set depending on a host scalar
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %log: tensor<i1> {replica.scalar = "log"}) {
   %id = replica.id : tensor<i32>
   %l = tensor.extract %log[] : tensor<i1>
@@ -157,8 +157,8 @@ replica.variable @ways : tensor<i32> {synchronization = #replica.synchronization
 
 // -----
 
-// wrong, blocks: every second step is counted by each replica for itself
-// Stands for periodic work (averaging, a checkpoint) that is started by a counter that ranks do not share.
+// wrong, blocks: each replica has a counter of its own for every second step
+// Represents periodic work (averaging, a checkpoint) that is started by a counter that ranks do not share.
 replica.variable @steps : tensor<i32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %rows: tensor<i32> {replica.batch = "rows"}) {
   %one = arith.constant 1 : i32
@@ -178,7 +178,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %rows: tensor<i32> {
 
 // -----
 
-// correct: the counter is one variable, which all of them count together
+// correct: the counter is one variable that is equal on all replicas
 replica.variable @steps : tensor<i32> {aggregation = #replica.aggregation<only_first_replica>}
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %one = arith.constant 1 : i32
@@ -197,8 +197,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// wrong, blocks: a branch that all take alike, inside of one that they do not
-// Stands for a helper that is safe by itself and is called from a place that is not.
+// wrong, blocks: a branch on a uniform condition is nested in a branch on a varying one
+// Represents a helper that is safe by itself, and is called from a place that is not.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %skip: tensor<i1> {replica.batch = "skip"}, %on: tensor<i1> {replica.scalar = "on"}) {
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
   %s = tensor.extract %skip[] : tensor<i1>
@@ -216,7 +216,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %skip: tensor<i1> {r
 
 // -----
 
-// correct: the inner condition alone decides
+// correct: the collective depends only on the uniform condition
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %skip: tensor<i1> {replica.batch = "skip"}, %on: tensor<i1> {replica.scalar = "on"})
     -> (tensor<4xf32> {replica.result = "y"}) {
   %s = tensor.extract %skip[] : tensor<i1>
@@ -238,8 +238,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %skip: tensor<i1> {r
 
 // -----
 
-// wrong, blocks: one of the three ways of a switch has no collective
-// Stands for modes of a step (warm-up, train, drain) that each worker is in by itself.
+// wrong, blocks: one of the three cases of a switch has no collective
+// Represents modes of a step (warm-up, train, drain) that each worker chooses by itself.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %mode: tensor<i32> {replica.batch = "mode"}) {
   %m_i32 = tensor.extract %mode[] : tensor<i32>
   %m = arith.index_cast %m_i32 : i32 to index
@@ -261,7 +261,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %mode: tensor<i32> {
 
 // -----
 
-// correct: all three ways have it
+// correct: all three cases have the collective
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %mode: tensor<i32> {replica.batch = "mode"}) {
   %m_i32 = tensor.extract %mode[] : tensor<i32>
   %m = arith.index_cast %m_i32 : i32 to index
@@ -285,8 +285,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %mode: tensor<i32> {
 
 // -----
 
-// wrong, blocks: a rank below a count that is smaller than that of the replicas
-// Stands for programs that were written for a fixed number of devices.
+// wrong, blocks: the rank is compared with a number that is smaller than that of the replicas
+// Represents programs that were written for a fixed number of devices.
 replica.step @below_one(%x: tensor<4xf32> {replica.batch = "x"}) {
   %id = replica.id : tensor<i32>
   %count = arith.constant 1 : i32
@@ -301,7 +301,7 @@ replica.step @below_one(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// correct: a rank below a count that is larger
+// correct: the rank is compared with a number that is larger
 replica.step @below_eight(%x: tensor<4xf32> {replica.batch = "x"}) {
   %id = replica.id : tensor<i32>
   %count = arith.constant 8 : i32

@@ -1,9 +1,9 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Steps that are left early: control flow between blocks. The format of these files is in ../SuiteTest.cpp.
+// Steps with early exits: control flow between blocks. The format of these files is in ../programs/SuiteTest.cpp.
 
 // wrong, blocks: a replica returns when its own loss is not finite
-// Stands for the early return on a bad loss, as it stands in the program: the others wait in the reduction behind it.
+// Represents the early return on a bad loss, written as a return: the other replicas wait in the reduction after it.
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %limit = arith.constant 1.0e+09 : f32
   %l = tensor.extract %loss[] : tensor<f32>
@@ -20,7 +20,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32
 
 // -----
 
-// correct: all return together
+// correct: all replicas return together
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %limit = arith.constant 1.0e+09 : f32
   %all = replica.all_reduce mean %loss : tensor<f32>
@@ -36,8 +36,8 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32
 
 // -----
 
-// wrong, results differ: which constant arrives behind the branch depends on the replica
-// Stands for a status that every rank reports for itself as that of the step.
+// wrong, results differ: which variable the join receives depends on the replica
+// Represents a status that each rank reports as that of the step.
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<i32> {replica.metric = "status"}) {
   %limit = arith.constant 1.0e+09 : f32
   %l = tensor.extract %loss[] : tensor<f32>
@@ -58,7 +58,7 @@ replica.variable @b : tensor<i32>
 
 // -----
 
-// correct: decided by the loss of all
+// correct: the loss of all replicas decides
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<i32> {replica.metric = "status"}) {
   %limit = arith.constant 1.0e+09 : f32
   %all = replica.all_reduce mean %loss : tensor<f32>
@@ -79,8 +79,8 @@ replica.variable @b : tensor<i32>
 
 // -----
 
-// wrong, blocks: a loop that each replica leaves when its own data says so
-// Stands for "break" on a local condition.
+// wrong, blocks: each replica leaves a loop depending on its own data
+// Represents "break" on a local condition.
 replica.step @step(%stop: tensor<4xi1> {replica.batch = "stop"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -103,7 +103,7 @@ replica.step @step(%stop: tensor<4xi1> {replica.batch = "stop"}, %x: tensor<4xf3
 
 // -----
 
-// correct: the host says for all of them when to leave
+// correct: a host scalar decides when all replicas leave the loop
 replica.step @step(%stop: tensor<4xi1> {replica.scalar = "stop"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

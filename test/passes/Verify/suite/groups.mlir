@@ -1,11 +1,11 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Steps in collective form: groups of ranks, channels, and what stands between a start and its wait. The format of these files is in
-// ../SuiteTest.cpp.
+// Steps in collective form: groups of ranks, channels, and operations between a start and its wait. The format of these files is in
+// ../programs/SuiteTest.cpp.
 
 // wrong, blocks: two groups in opposite order
-// Stands for ranks that are in two communicators and use them in different orders (NCCL asks its users to keep one order, even across
-// communicators): each waits in one for those who wait in the other.
+// Represents ranks that are in two communicators and use them in different orders (NCCL asks its users to keep one order, even across
+// communicators): each waits in one of them for ranks that wait in the other.
 collective.group @data
 collective.group @model
 func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
@@ -51,8 +51,8 @@ func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x
 
 // -----
 
-// wrong, blocks: a receive that is moved over a barrier, on some ranks
-// Stands for a wait that a scheduler hoists: who waits for a message before the barrier waits for those who send behind it.
+// wrong, blocks: some ranks issue a broadcast before a barrier, the others after it
+// Represents a wait that a scheduler hoists over a barrier: the rank waits for a message that is sent after the barrier.
 collective.group @all
 func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
   %i = tensor.extract %c[] : tensor<i1>
@@ -71,7 +71,7 @@ func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x
 
 // -----
 
-// correct, lowered: all have started before the barrier, and wait on whichever side of it they like
+// correct, lowered: all ranks start before the barrier, and wait before or after it
 collective.group @all
 func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
   %i = tensor.extract %c[] : tensor<i1>
@@ -90,7 +90,7 @@ func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x
 // -----
 
 // wrong, blocks: channels in opposite order
-// Stands for tags that sender and receiver number differently.
+// Represents tags that sender and receiver number differently.
 collective.group @all
 func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
   %i = tensor.extract %c[] : tensor<i1>
@@ -125,8 +125,8 @@ func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
 
 // -----
 
-// wrong, blocks: each rank decides by the part that it got whether to go on
-// Stands for experts of which some got no tokens, and that leave out the exchange that brings the tokens back.
+// wrong, blocks: each rank decides by its own part of an exchange whether to continue
+// Represents experts without tokens that skip the exchange that returns the tokens.
 collective.group @all
 func.func @step(%tokens: tensor<12xi32> {device.binding = #device.binding<batch "tokens">}) {
   %c0 = arith.constant 0 : index
@@ -146,7 +146,7 @@ func.func @step(%tokens: tensor<12xi32> {device.binding = #device.binding<batch 
 
 // -----
 
-// correct, lowered: they decide by what all got
+// correct, lowered: a sum over all ranks decides
 collective.group @all
 func.func @step(%tokens: tensor<12xi32> {device.binding = #device.binding<batch "tokens">}) {
   %c0 = arith.constant 0 : index
@@ -166,8 +166,8 @@ func.func @step(%tokens: tensor<12xi32> {device.binding = #device.binding<batch 
 
 // -----
 
-// wrong, blocks: the root alone comes to its broadcast
-// Stands for "if rank == 0: broadcast(x)", where the others have to receive.
+// wrong, blocks: only the root issues its broadcast
+// Represents "if rank == 0: broadcast(x)", where the other ranks have to receive.
 collective.group @all
 func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
   %zero = arith.constant 0 : i32
@@ -183,7 +183,7 @@ func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}, 
 
 // -----
 
-// correct, lowered: the root prepares what it gives, all take part
+// correct, lowered: the root chooses the value, and all ranks issue the broadcast
 collective.group @all
 func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
     -> (tensor<4xf32> {device.binding = #device.binding<metric "x">}) {
@@ -199,8 +199,8 @@ func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}, 
 
 // -----
 
-// wrong, blocks: a sum that one rank has decides for all
-// Stands for "loss = reduce(loss, dst=0); if loss > limit: barrier()": the others still have their own.
+// wrong, blocks: a sum that only one rank has decides for all
+// Represents "loss = reduce(loss, dst=0); if loss > limit: barrier()": the other ranks still have their own loss.
 collective.group @all
 func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
   %limit = arith.constant 0.0 : f32
@@ -217,7 +217,7 @@ func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
 
 // -----
 
-// correct, lowered: a sum that the root has given to all decides for all
+// correct, lowered: a sum that the root has broadcast decides for all
 collective.group @all
 func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
   %limit = arith.constant 0.0 : f32
@@ -235,7 +235,7 @@ func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
 
 // -----
 
-// wrong, copies differ: only the root has the rows that it gathers
+// wrong, copies differ: only the root has the gathered rows
 collective.group @all
 replica.variable @w : tensor<1xf32>
 func.func @step(%w: tensor<1xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<1xf32> {device.binding = #device.binding<batch "x">})
@@ -254,7 +254,7 @@ func.func @step(%w: tensor<1xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// correct, lowered: all ranks have the rows that they gather
+// correct, lowered: all ranks have the gathered rows
 collective.group @all
 replica.variable @w : tensor<1xf32>
 func.func @step(%w: tensor<1xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<1xf32> {device.binding = #device.binding<batch "x">})
@@ -272,8 +272,8 @@ func.func @step(%w: tensor<1xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// wrong, copies differ: the new value of a variable is computed while its gradient is on the way
-// Stands for an optimizer that reads a gradient before its reduction has been waited for.
+// wrong, copies differ: the new value of a variable is computed before the wait for its gradient
+// Represents an optimizer that reads a gradient before its reduction has ended.
 collective.group @all
 replica.variable @w : tensor<4xf32>
 func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
@@ -287,7 +287,7 @@ func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// correct, lowered: computed after it has come
+// correct, lowered: the new value is computed after the wait
 collective.group @all
 replica.variable @w : tensor<4xf32>
 func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
@@ -300,8 +300,8 @@ func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// wrong, cannot be executed: a call of something that nobody has seen
-// Stands for libraries that communicate by themselves: no order can be proven.
+// wrong, cannot be executed: a call of a function without a body
+// Represents libraries that communicate by themselves: no order can be proven.
 func.func private @helper(tensor<4xf32>)
 func.func @step(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
   // expected-error@+1 {{'func.call' is not inlined, so the order of collectives cannot be proven}}
@@ -311,7 +311,7 @@ func.func @step(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
 
 // -----
 
-// correct, lowered: it stands where it was called
+// correct, lowered: the collective is inlined where it was called
 collective.group @all
 func.func @step(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
   collective.barrier @all
@@ -321,7 +321,7 @@ func.func @step(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
 // -----
 
 // wrong, blocks: two groups that share ranks, in opposite order
-// Stands for a model-parallel pair that is also part of the data-parallel group.
+// Represents a model-parallel pair that is also part of the data-parallel group.
 collective.group @pair {ranks = array<i64: 0, 1>}
 collective.group @all
 func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
@@ -341,7 +341,7 @@ func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
 
 // -----
 
-// correct, lowered: a group within a group, beside the collective that all issue
+// correct, lowered: collectives of a pair before and after the one that all ranks issue
 collective.group @pair {ranks = array<i64: 0, 1>}
 collective.group @all
 func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}) {
@@ -360,8 +360,8 @@ func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}) 
 
 // -----
 
-// wrong, blocks: a pair meets where each of them decides for itself
-// Stands for a group within a group that skips what is not finite.
+// wrong, blocks: each member of a pair decides by itself about the pair's barrier
+// Represents ranks of a subgroup that skip what is not finite.
 collective.group @pair {ranks = array<i64: 0, 1>}
 func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}, %rank: tensor<i32> {device.binding = #device.binding<rank "">}) {
   %limit = arith.constant 0.0 : f32
@@ -381,7 +381,7 @@ func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}, %
 
 // -----
 
-// correct, lowered: a pair meets where its sum decides
+// correct, lowered: the sum of a pair decides about the pair's barrier
 collective.group @pair {ranks = array<i64: 0, 1>}
 func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}, %rank: tensor<i32> {device.binding = #device.binding<rank "">}) {
   %limit = arith.constant 0.0 : f32

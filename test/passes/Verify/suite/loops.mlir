@@ -1,10 +1,10 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Loops that replicas leave at different times, and batches that do not divide evenly. The format of these files is in ../SuiteTest.cpp.
+// Loops that replicas leave at different times, and uneven batches. The format of these files is in ../programs/SuiteTest.cpp.
 
-// wrong, blocks: as many rounds as the replica has rows
-// Stands for uneven inputs: the rank with one batch less ends its epoch while the others wait for its gradients (pytorch 33148 and
-// 38174, tensorflow 26222 and 37112).
+// wrong, blocks: the trip count is the replica's own number of rows
+// Represents uneven inputs: the rank with one batch less ends its epoch while the others wait for its gradients (PyTorch issues 33148 and
+// 38174, TensorFlow issues 26222 and 37112).
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @step(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = array<i64: 4>}, %g: tensor<f32> {replica.batch = "g"}) {
   %c0 = arith.constant 0 : index
@@ -20,7 +20,7 @@ replica.step @step(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = arra
 
 // -----
 
-// correct: as many rounds as all have rows together, and who has none left gives zero
+// correct: the trip count is the number of rows of all replicas, and a replica without a row adds zero
 replica.step @step(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = array<i64: 4>}, %g: tensor<f32> {replica.batch = "g"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -41,8 +41,8 @@ replica.step @step(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = arra
 
 // -----
 
-// wrong, shapes differ: the last batch has fewer rows on some replicas, and its rows are added
-// Stands for the uneven last batch where the sizes themselves go into the exchange: a crash, a hang or shifted values.
+// wrong, shapes differ: the last batch has fewer rows on some replicas, and the rows are reduced
+// Represents the uneven last batch whose size is the size of the exchange: a crash, a hang or shifted values.
 replica.step @step(%x: tensor<?x2xf32> {replica.batch = "x", replica.bounds = array<i64: 4>}) {
   // expected-error@+1 {{operand 0 of 'replica.all_reduce' has type 'tensor<?x2xf32>', and the size of its dimension 0 may differ between replicas [E_SHAPE_MISMATCH]}}
   %0 = replica.all_reduce sum %x : tensor<?x2xf32>
@@ -51,7 +51,7 @@ replica.step @step(%x: tensor<?x2xf32> {replica.batch = "x", replica.bounds = ar
 
 // -----
 
-// correct: the rows are added up where they are, then over the replicas
+// correct: each replica adds up its own rows first
 #row = affine_map<(i, j) -> (i, j)>
 #sum = affine_map<(i, j) -> (j)>
 replica.step @step(%x: tensor<?x2xf32> {replica.batch = "x", replica.bounds = array<i64: 4>}) -> (tensor<2xf32> {replica.metric = "sum"}) {
@@ -67,8 +67,8 @@ replica.step @step(%x: tensor<?x2xf32> {replica.batch = "x", replica.bounds = ar
 
 // -----
 
-// wrong, blocks: iterates until the replica's own error is small
-// Stands for solvers and searches inside of a step that converge at different times on different data.
+// wrong, blocks: the loop ends when the replica's own error is small
+// Represents solvers and searches in a step that converge at different times on different data.
 replica.step @step(%error: tensor<f32> {replica.batch = "error"}) {
   %small = arith.constant 1.0 : f32
   %quarter = arith.constant dense<0.25> : tensor<f32>
@@ -89,7 +89,7 @@ replica.step @step(%error: tensor<f32> {replica.batch = "error"}) {
 
 // -----
 
-// correct: until the error of all replicas together is small
+// correct: the loop ends when the error of all replicas together is small
 replica.step @step(%error: tensor<f32> {replica.batch = "error"}) -> (tensor<f32> {replica.metric = "error"}) {
   %small = arith.constant 1.0 : f32
   %quarter = arith.constant dense<0.25> : tensor<f32>
@@ -109,8 +109,8 @@ replica.step @step(%error: tensor<f32> {replica.batch = "error"}) -> (tensor<f32
 
 // -----
 
-// wrong, blocks: a flag that is common in the first round and the replica's own from the second on
-// Stands for state that a loop carries back to its own condition: the first iterations work.
+// wrong, blocks: a flag is uniform in the first iteration, and the replica's own from the second on
+// Represents state that a loop carries to its own condition: the first iterations work.
 replica.step @step(%stop: tensor<i1> {replica.batch = "stop"}, %g: tensor<f32> {replica.batch = "g"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -129,7 +129,7 @@ replica.step @step(%stop: tensor<i1> {replica.batch = "stop"}, %g: tensor<f32> {
 
 // -----
 
-// correct: the flag that is carried is what all replicas say together
+// correct: the carried flag is computed from those of all replicas
 replica.step @step(%stop: tensor<i1> {replica.batch = "stop"}, %g: tensor<f32> {replica.batch = "g"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -155,8 +155,8 @@ replica.step @step(%stop: tensor<i1> {replica.batch = "stop"}, %g: tensor<f32> {
 
 // -----
 
-// wrong, blocks: the inner loop of a nest has the replica's own length
-// Stands for micro-batches: every rank has as many epochs, but cuts its data into a number of pieces of its own.
+// wrong, blocks: the trip count of the inner loop differs between replicas
+// Represents micro-batches: all ranks have the same number of epochs, but each divides its data into its own number of pieces.
 replica.step @step(%pieces: tensor<i32> {replica.batch = "pieces"}, %g: tensor<f32> {replica.batch = "g"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -175,7 +175,7 @@ replica.step @step(%pieces: tensor<i32> {replica.batch = "pieces"}, %g: tensor<f
 
 // -----
 
-// correct: gradients of the pieces are added up first, and exchanged once a round
+// correct: gradients of the pieces are added up first, and exchanged in the outer loop
 replica.step @step(%pieces: tensor<i32> {replica.batch = "pieces"}, %g: tensor<f32> {replica.batch = "g"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -195,8 +195,8 @@ replica.step @step(%pieces: tensor<i32> {replica.batch = "pieces"}, %g: tensor<f
 
 // -----
 
-// wrong, blocks: one side of a branch loops twice, the other three times
-// Stands for per-rank settings of a count (gradient accumulation) that all ranks have to agree on.
+// wrong, blocks: the loops on the two sides of a branch have different trip counts
+// Represents per-rank settings of a count (gradient accumulation) on which all ranks have to agree.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %large: tensor<i1> {replica.batch = "large"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -218,7 +218,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %large: tensor<i1> {
 
 // -----
 
-// correct: the count is the host's, and each replica's own settings are inside
+// correct: the trip count is a host scalar, and each replica's own settings only change the value
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %large: tensor<i1> {replica.batch = "large"}, %rounds: tensor<i32> {replica.scalar = "rounds"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,9 +1,9 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Meetings of all replicas, and work that is done once for all of them. The format of these files is in ../SuiteTest.cpp.
+// Calls at which all replicas rendezvous, and work that is done once for all of them. The format of these files is in ../programs/SuiteTest.cpp.
 
-// wrong, blocks: work that is to be done once for all replicas, under a condition of each
-// Stands for a section that one does for all ("once") and that not all come to.
+// wrong, blocks: work that is to be done once for all replicas, under a condition of each replica
+// Represents a section that one rank executes for all, and that not all ranks reach.
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) {
   %limit = arith.constant 1.0 : f32
   %l = tensor.extract %loss[] : tensor<f32>
@@ -28,7 +28,7 @@ replica.variable @rate : tensor<f32>
 
 // -----
 
-// correct: all decide together that it is to be done
+// correct: the condition is equal on all replicas
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) {
   %limit = arith.constant 1.0 : f32
   %mean = replica.all_reduce mean %loss : tensor<f32>
@@ -53,8 +53,8 @@ replica.variable @rate : tensor<f32>
 
 // -----
 
-// wrong, copies differ: a value of each replica is given as one of all
-// Stands for cross-replica code that is called with a local number, of which one replica's happens to be taken.
+// wrong, copies differ: a per-replica value is the argument for a plain value
+// Represents cross-replica code that is called with a local number, of which one replica's happens to be taken.
 // expected-note@+1 {{batch argument 'g' is different on each replica}}
 replica.step @step(%g: tensor<2xf32> {replica.batch = "g"}) {
   // expected-error@+1 {{argument 0 of 'replica.merge_call' may differ between replicas, but its region takes one value of type 'tensor<2xf32>'}}
@@ -68,7 +68,7 @@ replica.variable @w : tensor<2xf32>
 
 // -----
 
-// correct: it is given as one of each, and reduced inside
+// correct: the argument is per replica, and reduced in the region
 replica.step @step(%g: tensor<2xf32> {replica.batch = "g"}) {
   replica.merge_call (%g : tensor<2xf32>) {
   ^bb0(%each: !replica.per_replica<tensor<2xf32>>):
@@ -81,8 +81,8 @@ replica.variable @w : tensor<2xf32>
 
 // -----
 
-// wrong, copies differ: copies are updated with what each replica brought
-// Stands for optimizers that apply gradients before they are reduced, in the update of every device.
+// wrong, copies differ: the copies of a variable are updated with per-replica values
+// Represents optimizers that apply gradients before they are reduced, in the update of each device.
 replica.step @step(%g: tensor<2xf32> {replica.batch = "g"}) {
   replica.merge_call (%g : tensor<2xf32>) {
   ^bb0(%each: !replica.per_replica<tensor<2xf32>>):
@@ -99,7 +99,7 @@ replica.variable @w : tensor<2xf32>
 
 // -----
 
-// correct: reduced first
+// correct: the values are reduced first
 replica.step @step(%g: tensor<2xf32> {replica.batch = "g"}) {
   replica.merge_call (%g : tensor<2xf32>) {
   ^bb0(%each: !replica.per_replica<tensor<2xf32>>):
@@ -116,8 +116,8 @@ replica.variable @w : tensor<2xf32>
 
 // -----
 
-// wrong, blocks: two meetings in each other's place that do different things
-// Stands for replicas that meet, but with different functions: one would have to be done for all.
+// wrong, blocks: the sides of a branch have merge_calls that do different things
+// Represents replicas that rendezvous with different functions, of which one would have to be executed for all.
 replica.step @step(%g: tensor<f32> {replica.batch = "g"}, %mean: tensor<i1> {replica.batch = "mean"}) {
   %c = tensor.extract %mean[] : tensor<i1>
   scf.if %c {
@@ -139,7 +139,7 @@ replica.step @step(%g: tensor<f32> {replica.batch = "g"}, %mean: tensor<i1> {rep
 
 // -----
 
-// correct: the same on both sides, of different values
+// correct: the same merge_call on both sides, with different values
 replica.step @step(%g: tensor<f32> {replica.batch = "g"}, %mean: tensor<i1> {replica.batch = "mean"}) {
   %c = tensor.extract %mean[] : tensor<i1>
   %zero = arith.constant dense<0.0> : tensor<f32>
@@ -161,8 +161,8 @@ replica.step @step(%g: tensor<f32> {replica.batch = "g"}, %mean: tensor<i1> {rep
 
 // -----
 
-// wrong, blocks: an aggregation that is called by the front end on replica 0 only
-// Stands for a merge_call that is traced for some replicas: their programs are different ones.
+// wrong, blocks: the front end has traced a merge_call for replica 0 only
+// Represents a merge_call that is traced for some replicas: their programs are different ones.
 replica.step @step(%g: tensor<f32> {replica.batch = "g"}) {
   %c0 = arith.constant 0 : i32
   %id = replica.id : tensor<i32>
@@ -180,7 +180,7 @@ replica.step @step(%g: tensor<f32> {replica.batch = "g"}) {
 
 // -----
 
-// correct: a different program on each replica, with the same meeting
+// correct: the programs of the replicas differ, but have the same merge_call
 replica.step @step(%g: tensor<f32> {replica.batch = "g"}) {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<f32>

@@ -1,10 +1,10 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// All replicas issue as many collectives, but not the same ones, or not in one order. The format of these files is in ../SuiteTest.cpp.
+// Replicas issue equally many collectives, but different ones, or in another order. The format of these files is in ../programs/SuiteTest.cpp.
 
-// wrong, blocks: odd replicas gather before they reduce
-// Stands for ranks that issue two calls in opposite order: one is in the reduction while the other is in the gather, as in
-// pytorch 22834 one rank broadcasts while two reduce.
+// wrong, blocks: some replicas gather before they reduce
+// Represents ranks that issue two calls in opposite order: one is in the reduction while the other is in the gather, as in
+// PyTorch issue 22834 one rank broadcasts while two reduce.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {replica.batch = "odd"}) {
   %c = tensor.extract %odd[] : tensor<i1>
   scf.if %c {
@@ -22,7 +22,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {re
 
 // -----
 
-// correct: both sides in one order, with what is between them in another
+// correct: both sides in one order, with different operations in between
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {replica.batch = "odd"}) -> (tensor<4xf32> {replica.result = "y"}) {
   %c = tensor.extract %odd[] : tensor<i1>
   %y = scf.if %c -> tensor<4xf32> {
@@ -41,8 +41,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {re
 
 // -----
 
-// wrong, blocks: gradients in the order of a dictionary that each process fills for itself
-// Stands for parameters that ranks walk in different orders: bucket 0 of one is bucket 1 of the other.
+// wrong, blocks: gradients in the order of a dictionary that each process fills by itself
+// Represents parameters that ranks visit in different orders: bucket 0 of one rank is bucket 1 of the other.
 replica.step @step(%weight: tensor<8xf32> {replica.batch = "weight"}, %bias: tensor<2xf32> {replica.batch = "bias"}, %swapped: tensor<i1> {replica.batch = "swapped"}) {
   %c = tensor.extract %swapped[] : tensor<i1>
   scf.if %c {
@@ -58,7 +58,7 @@ replica.step @step(%weight: tensor<8xf32> {replica.batch = "weight"}, %bias: ten
 
 // -----
 
-// correct: the order of the program is everyone's order
+// correct: all replicas use the order of the program
 replica.step @step(%weight: tensor<8xf32> {replica.batch = "weight"}, %bias: tensor<2xf32> {replica.batch = "bias"}, %swapped: tensor<i1> {replica.batch = "swapped"}) {
   %c = tensor.extract %swapped[] : tensor<i1>
   scf.if %c {
@@ -75,7 +75,7 @@ replica.step @step(%weight: tensor<8xf32> {replica.batch = "weight"}, %bias: ten
 // -----
 
 // wrong, blocks: one side reduces once more
-// Stands for a retry that one rank makes by itself (the sequence numbers of ranks run apart from there).
+// Represents a retry by a single rank (from there on, the sequence numbers of the ranks differ).
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %again: tensor<i1> {replica.batch = "again"}) {
   %c = tensor.extract %again[] : tensor<i1>
   scf.if %c {
@@ -90,7 +90,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %again: tensor<i1> {
 
 // -----
 
-// correct: the other side gives zeros to the second reduction
+// correct: the other side reduces zeros the second time
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %again: tensor<i1> {replica.batch = "again"}) {
   %c = tensor.extract %again[] : tensor<i1>
   %zeros = arith.constant dense<0.0> : tensor<4xf32>
@@ -106,8 +106,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %again: tensor<i1> {
 
 // -----
 
-// wrong, blocks: some add where others take the mean
-// Stands for mismatched reductions: libraries that only compare shapes let it pass, and every rank gets a wrong number.
+// wrong, blocks: some replicas sum where others take the mean
+// Represents mismatched reductions: libraries that only compare shapes do not notice, and each rank gets a wrong number.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %scaled: tensor<i1> {replica.batch = "scaled"}) {
   %c = tensor.extract %scaled[] : tensor<i1>
   scf.if %c {
@@ -123,7 +123,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %scaled: tensor<i1> 
 
 // -----
 
-// correct: all add, and divide as each of them likes
+// correct: all replicas sum, and some divide the result
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %scaled: tensor<i1> {replica.batch = "scaled"}) -> (tensor<4xf32> {replica.result = "y"}) {
   %c = tensor.extract %scaled[] : tensor<i1>
   %two = arith.constant dense<2.0> : tensor<4xf32>
@@ -140,8 +140,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %scaled: tensor<i1> 
 
 // -----
 
-// wrong, blocks: half precision on some, single precision on others
-// Stands for mismatched element types (one rank fell back to another precision): a message of another size, or garbage.
+// wrong, blocks: half precision on some replicas, single precision on others
+// Represents mismatched element types (one rank fell back to another precision): a message of another size, or garbage.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %half: tensor<i1> {replica.batch = "half"}) {
   %c = tensor.extract %half[] : tensor<i1>
   scf.if %c {
@@ -158,7 +158,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %half: tensor<i1> {r
 
 // -----
 
-// correct: rounded to half precision by some, and sent in single precision by all
+// correct: some replicas round to half precision, and all of them send single precision
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %half: tensor<i1> {replica.batch = "half"}) {
   %c = tensor.extract %half[] : tensor<i1>
   scf.if %c {
@@ -173,8 +173,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %half: tensor<i1> {r
 
 // -----
 
-// wrong, blocks: gathered along different axes
-// Stands for gathers whose pieces do not fit (batch first on one rank, time first on another).
+// wrong, blocks: replicas gather along different axes
+// Represents gathers whose pieces do not fit (batch first on one rank, time first on another).
 replica.step @step(%x: tensor<2x2xf32> {replica.batch = "x"}, %transposed: tensor<i1> {replica.batch = "transposed"}) {
   %c = tensor.extract %transposed[] : tensor<i1>
   scf.if %c {
@@ -188,7 +188,7 @@ replica.step @step(%x: tensor<2x2xf32> {replica.batch = "x"}, %transposed: tenso
 
 // -----
 
-// correct: along one axis, of contents that differ
+// correct: replicas gather different contents along one axis
 replica.step @step(%x: tensor<2x2xf32> {replica.batch = "x"}, %doubled: tensor<i1> {replica.batch = "doubled"}) {
   %c = tensor.extract %doubled[] : tensor<i1>
   scf.if %c {
@@ -203,7 +203,7 @@ replica.step @step(%x: tensor<2x2xf32> {replica.batch = "x"}, %doubled: tensor<i
 // -----
 
 // wrong, blocks: some ranks have merged two gradients into one bucket
-// Stands for fusion that is decided while the job runs: a rank that saw a gradient late sends two messages where others send one.
+// Represents fusion that is decided at run time: a rank that saw a gradient late sends two messages where others send one.
 replica.step @step(%a: tensor<4xf32> {replica.batch = "a"}, %b: tensor<4xf32> {replica.batch = "b"}, %late: tensor<i1> {replica.batch = "late"}) {
   %c = tensor.extract %late[] : tensor<i1>
   scf.if %c {

@@ -1,9 +1,9 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Metrics and parameters that only some replicas have. The format of these files is in ../SuiteTest.cpp.
+// Metrics and parameters that only some replicas have. The format of these files is in ../programs/SuiteTest.cpp.
 
-// wrong, blocks: a metric that only some replicas have is reduced where they have it
-// Stands for logging with different keys on different ranks (Lightning 19106).
+// wrong, blocks: a metric is reduced only by those replicas that have it
+// Represents logging with different keys on different ranks (Lightning issue 19106).
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %recall: tensor<f32> {replica.batch = "recall"}, %positives: tensor<i32> {replica.batch = "positives"}) {
   %zero = arith.constant 0 : i32
   %n = tensor.extract %positives[] : tensor<i32>
@@ -18,7 +18,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %recall: tensor<
 
 // -----
 
-// correct: sum and count of the metric are always reduced, zeros where there is none
+// correct: sum and count of the metric are always reduced, as zeros where there is no metric
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %recall: tensor<f32> {replica.batch = "recall"}, %positives: tensor<i32> {replica.batch = "positives"}) {
   %zero = arith.constant 0 : i32
   %none = arith.constant dense<0.0> : tensor<f32>
@@ -34,7 +34,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %recall: tensor<
 // -----
 
 // wrong, blocks: the keys are the same, but one side logs them in another order
-// Stands for dictionaries of metrics that are walked in the order in which they were filled.
+// Represents dictionaries of metrics that are visited in the order in which they were filled.
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %hits: tensor<i32> {replica.batch = "hits"}, %validates: tensor<i1> {replica.batch = "validates"}) {
   %c = tensor.extract %validates[] : tensor<i1>
   scf.if %c {
@@ -50,7 +50,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %hits: tensor<i3
 
 // -----
 
-// correct: sorted by key
+// correct: metrics are sorted by key
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %hits: tensor<i32> {replica.batch = "hits"}, %validates: tensor<i1> {replica.batch = "validates"}) {
   %c = tensor.extract %validates[] : tensor<i1>
   scf.if %c {
@@ -66,8 +66,8 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %hits: tensor<i3
 
 // -----
 
-// wrong, blocks: the gradient of a head is reduced by those replicas that used it
-// Stands for unused parameters (the reason for find_unused_parameters): a rank whose batch did not reach a layer never reduces its
+// wrong, blocks: the gradient of a head is reduced only by those replicas that used it
+// Represents unused parameters (the reason for find_unused_parameters): a rank whose batch did not reach a layer never reduces its
 // gradient.
 replica.step @step(%trunk: tensor<4xf32> {replica.batch = "trunk"}, %head: tensor<2xf32> {replica.batch = "head"}, %used: tensor<i1> {replica.batch = "used"}) {
   %u = tensor.extract %used[] : tensor<i1>
@@ -98,7 +98,7 @@ replica.step @step(%trunk: tensor<4xf32> {replica.batch = "trunk"}, %head: tenso
 // -----
 
 // wrong, blocks: each replica reduces the gradient of the expert that its own router chose
-// Stands for mixtures of experts whose layers differ between ranks (transformers 30277, DeepSpeed 7998).
+// Represents mixtures of experts whose layers differ between ranks (transformers issue 30277, DeepSpeed issue 7998).
 replica.step @step(%small: tensor<2xf32> {replica.batch = "small"}, %large: tensor<8xf32> {replica.batch = "large"}, %scores: tensor<2xf32> {replica.batch = "scores"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -116,7 +116,7 @@ replica.step @step(%small: tensor<2xf32> {replica.batch = "small"}, %large: tens
 
 // -----
 
-// correct: the scores of all replicas choose one expert for all
+// correct: the scores of all replicas choose one expert for all of them
 replica.step @step(%small: tensor<2xf32> {replica.batch = "small"}, %large: tensor<8xf32> {replica.batch = "large"}, %scores: tensor<2xf32> {replica.batch = "scores"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -134,8 +134,8 @@ replica.step @step(%small: tensor<2xf32> {replica.batch = "small"}, %large: tens
 
 // -----
 
-// wrong, shapes differ: rows of varying number are gathered, and so are their columns
-// Stands for gathers of ragged values in which more than the length differs.
+// wrong, shapes differ: in a gather of rows, the number of columns differs too
+// Represents gathers of ragged values in which more than the length differs.
 replica.step @step(%x: tensor<?x?xf32> {replica.batch = "x", replica.bounds = array<i64: 3, 3>}) {
   // expected-error@+1 {{operand 0 of 'replica.all_gather' has type 'tensor<?x?xf32>', and the size of its dimension 1 may differ between replicas [E_SHAPE_MISMATCH]}}
   %0 = replica.all_gather %x axis 0 : tensor<?x?xf32> -> tensor<?x?xf32>
@@ -144,7 +144,7 @@ replica.step @step(%x: tensor<?x?xf32> {replica.batch = "x", replica.bounds = ar
 
 // -----
 
-// correct: the length alone differs
+// correct: only the number of rows differs
 replica.step @step(%x: tensor<?x2xf32> {replica.batch = "x", replica.bounds = array<i64: 3>}) {
   %0 = replica.all_gather %x axis 0 : tensor<?x2xf32> -> tensor<?x2xf32>
   replica.return
@@ -153,7 +153,7 @@ replica.step @step(%x: tensor<?x2xf32> {replica.batch = "x", replica.bounds = ar
 // -----
 
 // wrong, cannot be executed: some replicas gather a matrix, others a vector
-// Stands for gathers of different ranks, such as a last batch of one example that lost its first axis.
+// Represents gathers of different ranks, such as a last batch of one example that has lost its first axis.
 replica.step @step(%x: tensor<*xf32>) {
   // expected-error@+1 {{'replica.all_gather': expected equal ranks on all replicas, found different ones [E_RANK_MISMATCH]}}
   %0 = replica.all_gather %x axis 0 : tensor<*xf32> -> tensor<*xf32>
@@ -162,7 +162,7 @@ replica.step @step(%x: tensor<*xf32>) {
 
 // -----
 
-// correct: an axis of one is added before
+// correct: an axis of size one is added first
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
   %row = tensor.expand_shape %x [[0, 1]] output_shape [1, 2] : tensor<2xf32> into tensor<1x2xf32>
   %0 = replica.all_gather %row axis 0 : tensor<1x2xf32> -> tensor<?x2xf32>

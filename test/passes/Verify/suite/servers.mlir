@@ -1,9 +1,9 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Programs of two roles: replicas compute, servers hold the variables. The format of these files is in ../SuiteTest.cpp.
+// Programs of two roles: replicas compute, servers have the variables. The format of these files is in ../programs/SuiteTest.cpp.
 
-// wrong, blocks: some replicas give the server their gradient
-// Stands for a server that waits for as many gradients as there are workers.
+// wrong, blocks: only some replicas send the server their gradient
+// Represents a server that waits for as many gradients as there are workers.
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 1 : i64}
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<mean>}
 replica.step @step(%g: tensor<4xf32> {replica.batch = "g"}, %late: tensor<i1> {replica.batch = "late"}) {
@@ -18,7 +18,7 @@ replica.step @step(%g: tensor<4xf32> {replica.batch = "g"}, %late: tensor<i1> {r
 
 // -----
 
-// correct: who is late gives zeros
+// correct: a late replica sends zeros
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 1 : i64}
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<mean>}
 replica.step @step(%g: tensor<4xf32> {replica.batch = "g"}, %late: tensor<i1> {replica.batch = "late"}) {
@@ -32,7 +32,7 @@ replica.step @step(%g: tensor<4xf32> {replica.batch = "g"}, %late: tensor<i1> {r
 // -----
 
 // wrong, blocks: two variables on two servers, in opposite order
-// Stands for workers that send to two servers in different orders: each server waits for the gradient that comes second.
+// Represents workers that send to two servers in different orders: each server waits for the gradient that is sent second.
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 2 : i64}
 replica.variable @a : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
 replica.variable @b : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
@@ -51,7 +51,7 @@ replica.step @step(%g: tensor<4xf32> {replica.batch = "g"}, %h: tensor<4xf32> {r
 
 // -----
 
-// correct: one order, for whatever is sent
+// correct: one order, whatever the values are
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 2 : i64}
 replica.variable @a : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
 replica.variable @b : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
@@ -66,8 +66,8 @@ replica.step @step(%g: tensor<4xf32> {replica.batch = "g"}, %h: tensor<4xf32> {r
 
 // -----
 
-// wrong, blocks: rows are changed on the server as often as the replica has batches
-// Stands for embedding updates whose number depends on the data of each worker.
+// wrong, blocks: the number of row updates on the server depends on the replica's data
+// Represents embedding updates whose number depends on the data of each worker.
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 1 : i64}
 replica.variable @table : tensor<8x2xf32> {aggregation = #replica.aggregation<sum>}
 replica.step @step(%ids: tensor<3xi64> {replica.batch = "ids"}, %rows: tensor<3x2xf32> {replica.batch = "rows"}, %pieces: tensor<i32> {replica.batch = "pieces"}) {
@@ -84,7 +84,7 @@ replica.step @step(%ids: tensor<3xi64> {replica.batch = "ids"}, %rows: tensor<3x
 
 // -----
 
-// correct: once a step
+// correct: one update per step
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 1 : i64}
 replica.variable @table : tensor<8x2xf32> {aggregation = #replica.aggregation<sum>}
 replica.step @step(%ids: tensor<3xi64> {replica.batch = "ids"}, %rows: tensor<3x2xf32> {replica.batch = "rows"}, %pieces: tensor<i32> {replica.batch = "pieces"}) {
@@ -100,8 +100,8 @@ replica.step @step(%ids: tensor<3xi64> {replica.batch = "ids"}, %rows: tensor<3x
 
 // -----
 
-// wrong, copies differ: what one replica computed becomes the variable of all
-// Stands for a worker that overwrites what the others have learnt.
+// wrong, copies differ: a value of one replica becomes the variable of all
+// Represents a worker that overwrites what the others have learnt.
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 1 : i64}
 replica.variable @w : tensor<4xf32>
 replica.step @step(%g: tensor<4xf32> {replica.batch = "g"}) {
@@ -114,7 +114,7 @@ replica.step @step(%g: tensor<4xf32> {replica.batch = "g"}) {
 
 // -----
 
-// correct: from the mean of the gradients
+// correct: the new value is computed from the mean of the gradients
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, servers = 1 : i64}
 replica.variable @w : tensor<4xf32>
 replica.step @step(%g: tensor<4xf32> {replica.batch = "g"}) {

@@ -1,9 +1,9 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Two sides of a branch that look alike and are not. The format of these files is in ../SuiteTest.cpp.
+// Two sides of a branch that look alike and are different. The format of these files is in ../programs/SuiteTest.cpp.
 
-// wrong, blocks: the condition is a number that a loop over the replica's own data captures
-// Stands for local values that come in through a closure and are no argument of what is called.
+// wrong, blocks: the condition depends on a value of each replica that the body of a generic captures
+// Represents local values that come in through a closure, and are not arguments of the function that is called.
 #map = affine_map<(d0) -> (d0)>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i1> {replica.batch = "n"}) {
   %init = arith.constant dense<false> : tensor<1xi1>
@@ -24,7 +24,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i1> {repl
 
 // -----
 
-// correct: what is captured is the host's
+// correct: the captured value is a host scalar
 #map = affine_map<(d0) -> (d0)>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i1> {replica.scalar = "n"}) {
   %init = arith.constant dense<false> : tensor<1xi1>
@@ -43,8 +43,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i1> {repl
 
 // -----
 
-// wrong, blocks: one of two settings that all share, chosen by each replica for itself
-// Stands for values that are common while the choice between them is not.
+// wrong, blocks: each replica chooses one of two uniform settings
+// Represents values that are equal on all replicas while the choice between them is not.
 replica.variable @warm : tensor<i32>
 replica.variable @cold : tensor<i32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %late: tensor<i1> {replica.batch = "late"}) {
@@ -69,7 +69,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %late: tensor<i1> {r
 
 // -----
 
-// correct: the host chooses
+// correct: a host scalar chooses
 replica.variable @warm : tensor<i32>
 replica.variable @cold : tensor<i32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %late: tensor<i1> {replica.scalar = "late"}) {
@@ -93,7 +93,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %late: tensor<i1> {r
 // -----
 
 // wrong, shapes differ: the two sides reduce prefixes of different lengths
-// Stands for sequences cut at one of two lengths: types are equal, sizes are not.
+// Represents sequences that are cut at one of two lengths: the types are equal, the sizes are not.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %short: tensor<i32> {replica.scalar = "short"}, %long: tensor<i32> {replica.scalar = "long"},
                    %cut: tensor<i1> {replica.batch = "cut"}) {
   %three = arith.constant 3 : i32
@@ -117,7 +117,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %short: tensor<i32> 
 
 // -----
 
-// correct: prefixes of one length, which is known
+// correct: prefixes of one static length
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %cut: tensor<i1> {replica.batch = "cut"}) {
   %c = tensor.extract %cut[] : tensor<i1>
   scf.if %c {
@@ -132,8 +132,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %cut: tensor<i1> {re
 
 // -----
 
-// wrong, blocks: inside of the two sides, two different switches of the host
-// Stands for feature flags that are the same everywhere, in code that is not.
+// wrong, blocks: the two sides test different host scalars
+// Represents feature flags that are the same everywhere, in code that is not.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {replica.batch = "odd"},
                    %s: tensor<i1> {replica.scalar = "s"}, %t: tensor<i1> {replica.scalar = "t"}) {
   %c = tensor.extract %odd[] : tensor<i1>
@@ -154,7 +154,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {re
 
 // -----
 
-// correct: one switch, around both sides
+// correct: one host scalar is tested around both sides
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {replica.batch = "odd"}, %s: tensor<i1> {replica.scalar = "s"}) {
   %c = tensor.extract %odd[] : tensor<i1>
   %on = tensor.extract %s[] : tensor<i1>
@@ -171,8 +171,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {re
 
 // -----
 
-// wrong, blocks: on both sides a loop that goes on until a common number is reached, but not the same one
-// Stands for two algorithms that both converge together, after different numbers of rounds.
+// wrong, blocks: both sides have a loop with a uniform trip count, but not with the same one
+// Represents two algorithms that both converge on all ranks together, after different numbers of iterations.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {replica.batch = "odd"},
                    %s: tensor<i32> {replica.scalar = "s"}, %t: tensor<i32> {replica.scalar = "t"}) {
   %zero = arith.constant 0 : i32
@@ -207,7 +207,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {re
 
 // -----
 
-// correct: one loop, and the two ways inside of it
+// correct: one loop, with both sides in it
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {replica.batch = "odd"}, %s: tensor<i32> {replica.scalar = "s"}) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -232,8 +232,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %odd: tensor<i1> {re
 
 // -----
 
-// wrong, copies differ: both sides meet with a common value, but not with the same one
-// Stands for a learning rate that is one of two, each the same everywhere.
+// wrong, copies differ: the merge_calls of the two sides have uniform arguments, but not the same ones
+// Represents a learning rate that is one of two, each of which is the same everywhere.
 replica.variable @rate : tensor<f32>
 replica.step @step(%odd: tensor<i1> {replica.batch = "odd"}, %s: tensor<f32> {replica.scalar = "s"}, %t: tensor<f32> {replica.scalar = "t"}) {
   %c = tensor.extract %odd[] : tensor<i1>
@@ -274,8 +274,8 @@ replica.step @step(%odd: tensor<i1> {replica.batch = "odd"}, %s: tensor<f32> {re
 
 // -----
 
-// wrong, copies differ: a local value is given to a meeting that takes one of all, and does nothing with it yet
-// Stands for an interface that is used wrongly long before it hurts.
+// wrong, copies differ: a per-replica value is the plain argument of a merge_call, which only returns it
+// Represents an interface that is misused long before the misuse has an effect.
 replica.step @step(%g: tensor<2xf32> {replica.batch = "g"}) -> (tensor<2xf32> {replica.result = "g"}) {
   // expected-error@+1 {{argument 0 of 'replica.merge_call' may differ between replicas, but its region takes one value of type 'tensor<2xf32>'}}
   %0 = replica.merge_call (%g : tensor<2xf32>) -> tensor<2xf32> {
@@ -287,7 +287,7 @@ replica.step @step(%g: tensor<2xf32> {replica.batch = "g"}) -> (tensor<2xf32> {r
 
 // -----
 
-// correct: it is given as one of each
+// correct: the argument is per replica
 replica.step @step(%g: tensor<2xf32> {replica.batch = "g"}) -> (tensor<2xf32> {replica.result = "g"}) {
   %0 = replica.merge_call (%g : tensor<2xf32>) -> tensor<2xf32> {
   ^bb0(%each: !replica.per_replica<tensor<2xf32>>):
@@ -298,8 +298,8 @@ replica.step @step(%g: tensor<2xf32> {replica.batch = "g"}) -> (tensor<2xf32> {r
 
 // -----
 
-// wrong, blocks: collectives in a loop whose rounds come in any order
-// Stands for gradients that are sent by hooks, in the order in which threads happen to finish.
+// wrong, blocks: collectives in a loop whose iterations have no order
+// Represents gradients that are sent by hooks, in the order in which threads happen to finish.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -319,7 +319,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// correct: in the order of a loop
+// correct: collectives in a sequential loop
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -337,8 +337,8 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// wrong, copies differ: a program takes what each replica computed as one value
-// Stands for code of the host that reads "the" loss of a step of many replicas.
+// wrong, copies differ: a program takes a per-replica result as one value
+// Represents host code that reads "the" loss of a step of many replicas.
 replica.program @step(%x: !replica.per_replica<tensor<f32>> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "loss"}) {
   // expected-error@+1 {{result 0 of 'replica.run' may differ between replicas}}
   %0 = replica.run (%x : !replica.per_replica<tensor<f32>>) -> tensor<f32> {
@@ -350,7 +350,7 @@ replica.program @step(%x: !replica.per_replica<tensor<f32>> {replica.batch = "x"
 
 // -----
 
-// correct: it is reduced there
+// correct: the result is reduced in the run
 replica.program @step(%x: !replica.per_replica<tensor<f32>> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "loss"}) {
   %0 = replica.run (%x : !replica.per_replica<tensor<f32>>) -> tensor<f32> {
   ^bb0(%mine: tensor<f32>):

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --fill-unwritten --set-replicas=replicas=3 --apply-strategy --verify-uniformity=find-examples=true --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// What nobody has written is zero, on all replicas. The format of these files is in ../SuiteTest.cpp.
+// Elements that are never written are zeros, on all replicas. The format of these files is in ../programs/SuiteTest.cpp.
 
 // correct: half of a new value is never written
 replica.variable @w : tensor<4xf32>
@@ -14,7 +14,7 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
 
 // -----
 
-// wrong, results differ: the part that is written is each replica's own
+// wrong, results differ: the written half is each replica's own
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "m"}) {
   %empty = tensor.empty() : tensor<4xf32>
   // expected-error@+1 {{metric 'm' may differ between replicas, expected a value that is equal on all of them; all_reduce it first (wrong: batch argument 'x' can make it different}}
@@ -24,7 +24,7 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) -> (tensor<4xf32> {r
 
 // -----
 
-// correct: a sum that begins with what nobody has written
+// correct: the initial value of a sum is never written
 #map = affine_map<(d0) -> (d0)>
 #sum = affine_map<(d0) -> ()>
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "m"}) {
@@ -40,7 +40,7 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) -> (tensor<f32> {rep
 
 // -----
 
-// wrong, results differ: a sum that begins with a number of each replica
+// wrong, results differ: the initial value of a sum is each replica's own
 #map = affine_map<(d0) -> (d0)>
 #sum = affine_map<(d0) -> ()>
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %b: tensor<f32> {replica.batch = "b"}) -> (tensor<f32> {replica.metric = "m"}) {
@@ -56,7 +56,7 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %b: tensor<f32> {rep
 
 // -----
 
-// correct: a loop that may have no iterations decides by what it has written
+// correct: the result of a loop that may have no iterations decides
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %k: tensor<i32> {replica.scalar = "k"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -79,7 +79,7 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %k: tensor<i32> {rep
 
 // -----
 
-// wrong, blocks: a loop of which each replica has its own iterations decides by what it has written
+// wrong, blocks: the result of a loop decides, but each replica has its own trip count
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %k: tensor<i32> {replica.batch = "k"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,10 +1,10 @@
 // RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
-// Variables whose copies have to stay equal. The format of these files is in ../SuiteTest.cpp.
+// Variables whose copies have to stay equal. The format of these files is in ../programs/SuiteTest.cpp.
 
-// wrong, copies differ: replica 0 alone makes the update
-// Stands for variables that one replica updates (an average of weights, a running best): from then on the models are different ones, and
-// nothing says so.
+// wrong, copies differ: only replica 0 updates the variable
+// Represents variables that one replica updates (an average of weights, a running best): from then on the models differ, and there is
+// no error.
 replica.variable @w : tensor<2xf32>
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : i32
@@ -22,7 +22,7 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
 
 // -----
 
-// correct: all make the update
+// correct: all replicas update the variable
 replica.variable @w : tensor<2xf32>
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
   %g = replica.all_reduce mean %x : tensor<2xf32>
@@ -32,8 +32,8 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
 
 // -----
 
-// wrong, copies differ: gradients that nobody has reduced
-// Stands for the reduction that was forgotten: the loss goes down on every rank, for N models.
+// wrong, copies differ: the gradients are not reduced
+// Represents a forgotten reduction: the loss goes down on every rank, for N models.
 replica.variable @w : tensor<2xf32>
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
   %rate = arith.constant dense<0.5> : tensor<2xf32>
@@ -46,7 +46,7 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
 
 // -----
 
-// correct: the variable says how they become one
+// correct: the variable's aggregation combines the gradients
 replica.variable @w : tensor<2xf32> {aggregation = #replica.aggregation<mean>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
   %rate = arith.constant dense<0.5> : tensor<2xf32>
@@ -57,8 +57,8 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
 
 // -----
 
-// wrong, copies differ: the statistics of each replica's batch in a variable that has one value
-// Stands for moving averages of batch normalization, which ranks write for themselves and then save as if they were common.
+// wrong, copies differ: the statistics of each replica's batch in a variable whose copies should be equal
+// Represents moving averages of batch normalization, which ranks compute for themselves and then save as if they were common.
 replica.variable @mean : tensor<2xf32>
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
   %keep = arith.constant dense<0.5> : tensor<2xf32>
@@ -72,7 +72,7 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
 
 // -----
 
-// correct: each replica has its own, and they are combined when they are read
+// correct: each replica has its own statistics, and they are combined when they are read
 replica.variable @mean : tensor<2xf32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<mean>}
 replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
   %keep = arith.constant dense<0.5> : tensor<2xf32>
@@ -85,8 +85,8 @@ replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}) {
 
 // -----
 
-// wrong, copies differ: a step counter that stands still where the gradients were not finite
-// Stands for loss scaling that every rank decides from its own gradients: counters and scales run apart.
+// wrong, copies differ: a step counter does not count on replicas whose gradients are not finite
+// Represents loss scaling that every rank decides from its own gradients: counters and scales diverge.
 replica.variable @steps : tensor<i32>
 replica.step @step(%norm: tensor<f32> {replica.batch = "norm"}) {
   %limit = arith.constant 1.0e+09 : f32
@@ -102,7 +102,7 @@ replica.step @step(%norm: tensor<f32> {replica.batch = "norm"}) {
 
 // -----
 
-// correct: one replica's bad gradients stop the counter of all
+// correct: if the gradients of one replica are not finite, no replica counts
 replica.variable @steps : tensor<i32>
 replica.step @step(%norm: tensor<f32> {replica.batch = "norm"}) {
   %limit = arith.constant 1.0e+09 : f32
@@ -118,8 +118,8 @@ replica.step @step(%norm: tensor<f32> {replica.batch = "norm"}) {
 
 // -----
 
-// wrong, blocks: an assignment that adds up the values of all, made by some
-// Stands for aggregating assignments, which look local and are collectives.
+// wrong, blocks: only some replicas issue an assignment that adds up the values of all
+// Represents aggregating assignments, which look local and are collectives.
 replica.variable @seen : tensor<i32> {aggregation = #replica.aggregation<sum>}
 replica.step @step(%rows: tensor<i32> {replica.batch = "rows"}) {
   %zero = arith.constant 0 : i32
@@ -134,7 +134,7 @@ replica.step @step(%rows: tensor<i32> {replica.batch = "rows"}) {
 
 // -----
 
-// correct: who has nothing adds nothing
+// correct: a replica without rows adds zero
 replica.variable @seen : tensor<i32> {aggregation = #replica.aggregation<sum>}
 replica.step @step(%rows: tensor<i32> {replica.batch = "rows"}) {
   replica.assign_add @seen, %rows : tensor<i32>
@@ -143,8 +143,8 @@ replica.step @step(%rows: tensor<i32> {replica.batch = "rows"}) {
 
 // -----
 
-// wrong, blocks: a variable that got a value under a varying branch decides over a collective
-// Stands for a state machine in variables whose state ranks change for themselves, steps before the one that hangs.
+// wrong, blocks: a variable that is assigned under a varying condition decides about a collective
+// Represents a state machine in variables whose state each rank changes by itself, steps before the one that hangs.
 replica.variable @phase : tensor<i32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %small = arith.constant 1.0 : f32
@@ -168,7 +168,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32
 
 // -----
 
-// correct: the state is one of all, and changes when all are done
+// correct: the state is that of all replicas, and changes when all of them are done
 replica.variable @phase : tensor<i32>
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %small = arith.constant 1.0 : f32
@@ -191,8 +191,8 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32
 
 // -----
 
-// wrong, copies differ: a number that each replica draws for itself is assigned in a loop all take
-// Stands for seeds that ranks have to share (dropout masks, the order of the data) and do not.
+// wrong, copies differ: a number of each replica is assigned in a loop with a uniform trip count
+// Represents seeds that ranks have to share (dropout masks, the order of the data) and do not.
 replica.variable @state : tensor<i32>
 replica.step @step(%rounds: tensor<i32> {replica.scalar = "rounds"}) {
   %c0 = arith.constant 0 : index
@@ -210,7 +210,7 @@ replica.step @step(%rounds: tensor<i32> {replica.scalar = "rounds"}) {
 
 // -----
 
-// correct: the number of replicas is everywhere the same
+// correct: the number of replicas is the same everywhere
 replica.variable @state : tensor<i32>
 replica.step @step(%rounds: tensor<i32> {replica.scalar = "rounds"}) {
   %c0 = arith.constant 0 : index
@@ -227,7 +227,7 @@ replica.step @step(%rounds: tensor<i32> {replica.scalar = "rounds"}) {
 // -----
 
 // wrong, results differ: each replica returns its own loss as the metric of the step
-// Stands for logs that show the loss of rank 0 as that of the step, and early stopping that acts on it.
+// Represents logs that show the loss of rank 0 as that of the step, and early stopping that depends on it.
 // expected-error@+1 {{metric 'loss' may differ between replicas, expected a value that is equal on all of them; all_reduce it first}}
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<f32> {replica.metric = "loss"}) {
   replica.return %loss : tensor<f32>
@@ -235,7 +235,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<f32> 
 
 // -----
 
-// correct: reduced first
+// correct: the loss is reduced first
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<f32> {replica.metric = "loss"}) {
   %mean = replica.all_reduce mean %loss : tensor<f32>
   replica.return %mean : tensor<f32>
@@ -243,8 +243,8 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<f32> 
 
 // -----
 
-// wrong, copies differ: a variable gets a local value, and decides over a collective in the next line
-// Stands for one mistake that shows as two: the copies differ first, the hang comes steps later.
+// wrong, copies differ: a variable is assigned a local value, and decides about a collective in the next line
+// Represents one mistake with two effects: the copies differ first, and a later step hangs.
 replica.variable @seen : tensor<i32>
 replica.step @step(%rows: tensor<i32> {replica.batch = "rows"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %one = arith.constant 1 : i32
@@ -263,7 +263,7 @@ replica.step @step(%rows: tensor<i32> {replica.batch = "rows"}, %x: tensor<4xf32
 
 // -----
 
-// correct: the rows of all are added up first
+// correct: the rows of all replicas are added up first
 replica.variable @seen : tensor<i32>
 replica.step @step(%rows: tensor<i32> {replica.batch = "rows"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %one = arith.constant 1 : i32
@@ -280,8 +280,8 @@ replica.step @step(%rows: tensor<i32> {replica.batch = "rows"}, %x: tensor<4xf32
 
 // -----
 
-// wrong, blocks: one replica reads what all have counted
-// Stands for metrics that are logged by the first rank alone, from a value that is combined when it is read.
+// wrong, blocks: only one replica reads the sum of all copies
+// Represents metrics that only the first rank logs, from a value that is combined when it is read.
 replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "seen"}) {
   replica.assign_add @seen, %x : tensor<f32>
@@ -300,7 +300,7 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {repli
 
 // -----
 
-// correct: it reads what it has counted itself
+// correct: it reads its own copy
 replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "seen"}) {
   replica.assign_add @seen, %x : tensor<f32>

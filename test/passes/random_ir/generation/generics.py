@@ -92,8 +92,8 @@ def draw_body(builder, inputs, loops, num_outputs):
         for value in inputs
     ]
     outside = builder.visible
-    # Scalars of the step can be used as well, but the body is about its
-    # arguments.
+    # Scalars of the step may be operands, too, but the body should mostly
+    # use its arguments.
     scalars = [
         value
         for value in outside

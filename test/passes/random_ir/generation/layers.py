@@ -116,8 +116,8 @@ def softmax(builder):
         along_rows(builder, greatest, type),
         is_hidden=True,
     )
-    # Not below the numbers of which the exponential is tested, so that the sum
-    # is not zero either.
+    # Not below the tested range of the exponential, so that the sum is not
+    # zero.
     bounded = builder.add(
         Arithmetic("arith.maximumf"),
         difference,
@@ -139,7 +139,7 @@ def softmax(builder):
         filled(builder, rows, 0.0),
         is_hidden=builder.chance(0.7),
     )
-    # That it is more than nothing does not follow from the range of the terms.
+    # That the sum is positive does not follow from the range of the terms.
     total = builder.add(
         Arithmetic("arith.maximumf"),
         total,

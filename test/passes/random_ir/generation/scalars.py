@@ -182,7 +182,7 @@ def conversion(builder, accepts):
         for target in [*ELEMENTS, "index"]
         if entry.fits(source, target)
     ]
-    # Types that there are already come together with others.
+    # Conversions to types of the program: the results combine with its values.
     wanted = [
         (name, target)
         for name, target in possible

@@ -24,8 +24,8 @@ def bracketed(entries):
 
 
 def check_index(index, size, extent=1, stride=1):
-    """An index that is computed has to be inside whatever it is. `extent`: so
-    many elements from there.
+    """Checks that every value of a computed index is in range. `extent`: how
+    many elements are accessed from there.
     """
     require(index.type == Type("index"), "another type of index")
     last = index.facts.high + (extent - 1) * stride
