@@ -62,11 +62,11 @@ Status Cluster::Impl::checkBatches(ProgramId program) const {
 Cluster::Cluster(std::unique_ptr<Impl> given) : impl(std::move(given)) {}
 
 Cluster::~Cluster() {
-  if (!impl->crew)
+  if (!impl->localSessions)
     return;
   if (!impl->traceFile.empty() && !impl->inCoordinator)
     (void)writeTrace();
-  if (impl->crew->failed() && !impl->crew->leaveOrAbandon())
+  if (impl->localSessions->failed() && !impl->localSessions->leaveOrAbandon())
     keepUntilExit(std::move(impl));
 }
 
@@ -196,11 +196,11 @@ Status Cluster::run(ProgramId program) {
   if (program >= impl->programs.size())
     return invalidArgument(fmt::format("program {} does not exist among {}",
                                        program, impl->programs.size()));
-  if (!impl->crew)
+  if (!impl->localSessions)
     return impl->present.front()->run(*impl->parts[program].front());
   if (Status ready = impl->checkBatches(program); !ready.ok())
-    return impl->crew->cannotBegin(ready);
-  LOCKSTEP_RETURN_IF_ERROR(impl->crew->run(impl->partsHere(program)));
+    return impl->localSessions->cannotBegin(ready);
+  LOCKSTEP_RETURN_IF_ERROR(impl->localSessions->run(impl->partsHere(program)));
   ++impl->runs;
   return Status::success();
 }
@@ -244,8 +244,8 @@ unsigned Cluster::idleWorkers() const {
 }
 
 void Cluster::abort(const Status &reason) {
-  if (impl->crew)
-    impl->crew->fail(reason);
+  if (impl->localSessions)
+    impl->localSessions->fail(reason);
   else
     impl->present.front()->abort(reason);
 }
@@ -263,13 +263,13 @@ bool Cluster::variablesIntact() const {
 }
 
 const DeadlineReport &Cluster::deadlineReport() const {
-  return impl->crew ? impl->crew->deadlineReport()
-                    : impl->present.front()->deadlineReport();
+  return impl->localSessions ? impl->localSessions->deadlineReport()
+                             : impl->present.front()->deadlineReport();
 }
 
 void Cluster::leaveBehind() {
-  if (impl->crew)
-    impl->crew->abandon();
+  if (impl->localSessions)
+    impl->localSessions->abandon();
 }
 
 Cluster::ServerTraffic Cluster::serverTraffic() const {
@@ -286,11 +286,12 @@ Cluster::ServerTraffic Cluster::serverTraffic() const {
 }
 
 uint64_t Cluster::completedRuns() const {
-  return impl->crew ? impl->runs : impl->present.front()->completedRuns();
+  return impl->localSessions ? impl->runs
+                             : impl->present.front()->completedRuns();
 }
 
 Status Cluster::writeTrace() const {
-  if (!impl->crew)
+  if (!impl->localSessions)
     return impl->present.front()->writeTrace();
   if (impl->traceFile.empty())
     return invalidArgument(
