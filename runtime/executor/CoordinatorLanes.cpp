@@ -91,18 +91,20 @@ Coordinator::Impl::createLane(unsigned worker) {
   result.session.clusters = options.workers;
   if (options.adapt)
     options.adapt(worker, result.session);
-  result.session.onDeadline = [this, worker,
-                               tell = std::move(result.session.onDeadline)](
-                                  const DeadlineReport &report) {
-    DeadlineReport named = nameWorker(worker, report);
-    if (tell)
-      tell(named);
-    end(worker, {StatusCode::deadline, named.text}, /*isAway=*/true);
-  };
+  result.session.onDeadline =
+      [this, worker, onDeadline = std::move(result.session.onDeadline)](
+          const DeadlineReport &report) {
+        DeadlineReport named = nameWorker(worker, report);
+        if (onDeadline)
+          onDeadline(named);
+        end(worker, {StatusCode::deadline, named.text}, /*isOverdue=*/true);
+      };
   if (result.session.onLongWait)
     result.session.onLongWait =
-        [worker, tell = std::move(result.session.onLongWait)](
-            const DeadlineReport &report) { tell(nameWorker(worker, report)); };
+        [worker, onLongWait = std::move(result.session.onLongWait)](
+            const DeadlineReport &report) {
+          onLongWait(nameWorker(worker, report));
+        };
   Expected<std::unique_ptr<Cluster>> lane =
       Cluster::create(artifact, std::move(result));
   // Workers share the variables of the servers as memory.
