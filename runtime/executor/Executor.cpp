@@ -45,7 +45,7 @@ Executor::Executor(Options given)
         *options.clock, options.deadline, [this] { return sample(); },
         [this](uint64_t run) { return expire(run); },
         [this](uint64_t run, std::chrono::nanoseconds duration) {
-          tellOfWait(run, duration);
+          reportWait(run, duration);
         });
     started = watchdog->status();
   }
@@ -410,7 +410,7 @@ uint64_t Executor::waiting() const {
   return result;
 }
 
-void Executor::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
+void Executor::reportWait(uint64_t run, std::chrono::nanoseconds duration) {
   if (!options.onLongWait)
     return;
   runs.inspect(run, [&] {

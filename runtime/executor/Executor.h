@@ -130,7 +130,7 @@ private:
   DeadlineReport describeAwaited(std::chrono::nanoseconds deadline) const;
   Watchdog::Sample sample();
   bool expire(uint64_t run);
-  void tellOfWait(uint64_t run, std::chrono::nanoseconds duration);
+  void reportWait(uint64_t run, std::chrono::nanoseconds duration);
 
   Options options;
   EventCount ownEvents;

@@ -10,9 +10,9 @@ namespace lockstep::runtime {
 Watchdog::Watchdog(Clock &clock, Clock::Duration deadline,
                    std::function<Sample()> sample,
                    std::function<bool(uint64_t)> expire,
-                   std::function<void(uint64_t, Clock::Duration)> tellOfWait)
+                   std::function<void(uint64_t, Clock::Duration)> reportWait)
     : clock(clock), deadline(deadline), sample(std::move(sample)),
-      expire(std::move(expire)), tellOfWait(std::move(tellOfWait)) {
+      expire(std::move(expire)), reportWait(std::move(reportWait)) {
   Expected<std::thread> created = startThread([this] { main(); });
   if (created)
     thread = std::move(*created);
@@ -54,7 +54,7 @@ void Watchdog::main() {
       if (expire(current.run))
         return;
     } else if (now - lastArrival >= patience) {
-      tellOfWait(current.run, patience);
+      reportWait(current.run, patience);
       patience *= 2;
     }
   }
