@@ -30,10 +30,10 @@ StringRef lockstep::toString(const Verdict &verdict) {
 void lockstep::attachVerdict(InFlightDiagnostic &diagnostic,
                              const Verdict &verdict) {
   diagnostic << " (" << toString(verdict) << ": " << verdict.reason << ")";
-  Diagnostic *told = diagnostic.getUnderlyingDiagnostic();
-  if (!told)
+  Diagnostic *underlying = diagnostic.getUnderlyingDiagnostic();
+  if (!underlying)
     return;
-  Builder builder(told->getLocation().getContext());
+  Builder builder(underlying->getLocation().getContext());
   SmallVector<NamedAttribute> entries = {
       builder.getNamedAttr(kVerdict, builder.getStringAttr(toString(verdict))),
       builder.getNamedAttr(kReason, builder.getStringAttr(verdict.reason))};
@@ -42,10 +42,10 @@ void lockstep::attachVerdict(InFlightDiagnostic &diagnostic,
       !line.empty())
     entries.push_back(
         builder.getNamedAttr(kCondition, builder.getStringAttr(line)));
-  told->getMetadata().push_back(
+  underlying->getMetadata().push_back(
       DiagnosticArgument(Attribute(builder.getDictionaryAttr(entries))));
   if (verdict.inputs)
-    told->getMetadata().push_back(
+    underlying->getMetadata().push_back(
         DiagnosticArgument(Attribute(verdict.inputs)));
 }
 

@@ -93,12 +93,12 @@ void writeFile(const std::string &path, std::span<const std::byte> bytes) {
 /// process when all have been tried, or when nothing more can be.
 [[noreturn]] void tryMutants(Mutator &mutator, uint64_t first, uint64_t last,
                              bool isPatient, int pipe) {
-  auto tell = [&](const std::string &line) {
+  auto send = [&](const std::string &line) {
     if (::write(pipe, line.data(), line.size()) != ssize_t(line.size()))
       ::_exit(1);
   };
   for (uint64_t seed = first; seed < last; ++seed) {
-    tell(fmt::format("{}\n", seed));
+    send(fmt::format("{}\n", seed));
     Mutant mutant = mutator.mutate(seed);
     TrialOptions options = {.seed = seed};
     if (isPatient)
@@ -109,7 +109,7 @@ void writeFile(const std::string &path, std::span<const std::byte> bytes) {
     std::string line = fmt::format("{} {}", seed, int(result.outcome));
     for (const Change &change : mutant.changes)
       line += " " + change.place;
-    tell(line + "\n");
+    send(line + "\n");
     if (result.leftBehind)
       break;
   }
