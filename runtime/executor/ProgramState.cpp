@@ -264,7 +264,7 @@ void ProgramState::loadInput(Replica &replica, std::byte *address) {
     replica.bases[size_t(Space::input)] = address;
 }
 
-bool ProgramState::canGoOn(const Replica &replica) const {
+bool ProgramState::canProceed(const Replica &replica) const {
   uint64_t blocked = replica.blocked.load(std::memory_order_relaxed);
   if (blocked == Replica::notBlocked)
     return true;

@@ -85,7 +85,7 @@ public:
   /// Switches the replica to another batch.
   void loadInput(Replica &replica, std::byte *address);
   /// Whether the operation on which a replica is blocked is complete.
-  bool canGoOn(const Replica &replica) const;
+  bool canProceed(const Replica &replica) const;
   /// Bytes of a slice as the host sees them; otherwise they are copied into
   /// `storage`, after all enqueued commands of the replica.
   Expected<const std::byte *> read(uint32_t replica,

@@ -269,7 +269,7 @@ bool SimulatedDevice::mayStart() const {
   return awaited > 0 || isEnding || waiting > patience;
 }
 
-bool SimulatedDevice::canGoOn(const Lane &lane) {
+bool SimulatedDevice::canProceed(const Lane &lane) {
   if (lane.isBusy || lane.commands.empty())
     return false;
   const Command &first = lane.commands.front();
@@ -283,7 +283,7 @@ SimulatedDevice::Lane *SimulatedDevice::choose() {
     return nullptr;
   Lane *best = nullptr;
   for (Lane *lane : lanes)
-    if (canGoOn(*lane) && (!best || lane->priority > best->priority))
+    if (canProceed(*lane) && (!best || lane->priority > best->priority))
       best = lane;
   return best;
 }

@@ -104,7 +104,7 @@ private:
   void add(Lane &lane, Command command);
   void remove(Lane *lane);
   bool mayStart() const;
-  static bool canGoOn(const Lane &lane);
+  static bool canProceed(const Lane &lane);
   Lane *choose();
   void work();
 
