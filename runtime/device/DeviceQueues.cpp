@@ -27,7 +27,7 @@ DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   return queues;
 }
 
-void DeviceQueues::settle() {
+void DeviceQueues::recordEnd() {
   exchange->record(*exchangeEnd);
   for (ReplicaQueue &replica : replicas) {
     replica.queue->wait(*exchangeEnd);
@@ -35,7 +35,7 @@ void DeviceQueues::settle() {
   }
 }
 
-bool DeviceQueues::isSettled() const {
+bool DeviceQueues::isEndReached() const {
   for (const ReplicaQueue &replica : replicas)
     if (!replica.ready->isComplete())
       return false;

@@ -47,9 +47,9 @@ struct ReplicaQueue {
   std::unique_ptr<Event> ready;
   std::unique_ptr<DevicePosition> position = std::make_unique<DevicePosition>();
 
-  /// Whether the device has executed all commands of the replica. Otherwise
-  /// `ready` becomes complete when it has.
-  bool settle() {
+  /// Records `ready` at the end of the queue, and returns whether it is
+  /// complete: the device has executed all commands of the replica.
+  bool recordReady() {
     queue->record(*ready);
     return ready->isComplete();
   }
@@ -71,10 +71,10 @@ struct DeviceQueues {
   static Expected<std::unique_ptr<DeviceQueues>>
   create(Device &device, uint32_t replicas, EventCount &events);
 
-  /// Afterwards `isSettled` returns whether all commands enqueued so far have
-  /// been executed.
-  void settle();
-  bool isSettled() const;
+  /// Records events at the end of all queues. Afterwards `isEndReached` returns
+  /// whether all commands enqueued so far have been executed.
+  void recordEnd();
+  bool isEndReached() const;
 
   /// See `Queue`.
   uint64_t progress() const;

@@ -113,7 +113,7 @@ public:
 
 private:
   /// Whether a replica waits for what its device executes.
-  bool awaitsDevice() const;
+  bool isBlockedOnDevice() const;
   bool enterAndWork(uint32_t worker);
   void work(uint32_t worker);
   bool executeSome(const Execution &execution, uint32_t worker, uint32_t first,
@@ -121,7 +121,7 @@ private:
   bool claim(ProgramState &state, Replica &replica);
   bool pollNetwork(ProgramState &state, uint32_t worker);
   void idle(uint32_t worker, uint32_t key);
-  void settle(ProgramState &state);
+  void awaitDevice(ProgramState &state);
   void openGate();
   void closeGate();
   bool enterGate(uint64_t &lastGeneration);

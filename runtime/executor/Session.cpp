@@ -73,7 +73,7 @@ Session::~Session() {
 
 bool Session::Impl::isDeviceBusy() const {
   return std::ranges::any_of(states, [](const auto &state) {
-    return state && state->queued && !state->queued->queues->isSettled();
+    return state && state->queued && !state->queued->queues->isEndReached();
   });
 }
 

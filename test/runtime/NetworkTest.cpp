@@ -95,7 +95,7 @@ TEST(LocalNetwork, discardsDelayedMessagesOnAbort) {
   message->to = 1;
   network[0]->send(*message);
   network[1]->abort({StatusCode::interrupted, "enough"});
-  network[0]->settle();
+  network[0]->awaitReaders();
   message.reset();
   Message late;
   late.to = 1;
@@ -182,7 +182,7 @@ TEST(LocalNetwork, memoryIsFreeAfterAnAbort) {
   while (!reads)
     std::this_thread::yield();
   network[0]->abort({StatusCode::outOfRange, "too many rows"});
-  network[0]->settle();
+  network[0]->awaitReaders();
   bytes.reset();
   reader.join();
 }

@@ -54,7 +54,7 @@ bool QueueTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
       reinterpret_cast<std::byte *>(channel.counts.data()),
       plan.gathers[0].counts.in(channel.members.bases[plan.root]),
       channel.counts.size() * sizeof(int64_t));
-  return own.settle();
+  return own.recordReady();
 }
 
 Status QueueTransport::start(const CollectivePlan &plan,

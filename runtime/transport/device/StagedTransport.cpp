@@ -59,7 +59,7 @@ bool StagedTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
       own.queue->download(slice.in(staging.bases[replica].data()),
                           slice.in(bases[replica]), bytes);
   });
-  return own.settle();
+  return own.recordReady();
 }
 
 Status StagedTransport::start(const CollectivePlan &plan,
