@@ -138,11 +138,11 @@ private:
   }
 
   void findExchange(collective::StartOp start) {
-    bool serverGives =
-        start.getKindProperties().gives == runtime::Holders::root;
+    bool serverSends =
+        start.getKindProperties().operandHolders == runtime::Holders::root;
     found.exchanges.insert(
         {start,
-         {start.getKind(), getRoleOfRank(*start.getRoot()), serverGives}});
+         {start.getKind(), getRoleOfRank(*start.getRoot()), serverSends}});
   }
 
   Role getVariableRole(StringRef name) {
@@ -193,7 +193,7 @@ private:
     // results that it receives.
     for (auto [op, exchange] : found.exchanges) {
       auto start = cast<collective::StartOp>(op);
-      for (Value value : exchange.serverGives ? ValueRange(start.getInputs())
+      for (Value value : exchange.serverSends ? ValueRange(start.getInputs())
                                               : ValueRange(start.getSizes()))
         reach(value, exchange.server, value.getType());
     }
@@ -302,14 +302,14 @@ private:
     auto target = targets.find(result);
     if (auto wait = dyn_cast<collective::WaitOp>(op)) {
       if (std::optional<Exchange> exchange = found.getExchange(wait.getStart()))
-        return exchange->serverGives ? kReplicas : exchange->server;
+        return exchange->serverSends ? kReplicas : exchange->server;
       if (target == targets.end() || !isConvertible(wait.getStart()))
         return kReplicas;
       auto kind = wait.getStart().getKind() == collective::Kind::AllReduce
                       ? collective::Kind::Reduce
                       : collective::Kind::Gather;
       found.exchanges.insert(
-          {wait.getStart(), {kind, target->second, /*serverGives=*/false}});
+          {wait.getStart(), {kind, target->second, /*serverSends=*/false}});
       return target->second;
     }
     if (!isMemoryEffectFree(op))

@@ -177,7 +177,7 @@ private:
   /// Compares the operands of each role that sends with the results of each
   /// role that receives.
   Status rooted(const CollectiveProperties &kind) {
-    bool rootSends = kind.gives == Holders::root;
+    bool rootSends = kind.operandHolders == Holders::root;
     uint32_t root =
         membershipOf(artifact, first.group(), first.start()->root(), {}).root;
     for (const Part &sender : parts)

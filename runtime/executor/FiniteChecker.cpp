@@ -127,8 +127,8 @@ Status FiniteChecker::checkCollective(const Replica &replica,
   bool isRoot = plan.members[plan.root] == uint32_t(replica.rank);
   // In kinds with results at the root, skip the others; in kinds with operands
   // at the root, skip the root.
-  bool isToRoot = plan.properties().gets == Holders::root;
-  bool isFromRoot = plan.properties().gives == Holders::root;
+  bool isToRoot = plan.properties().resultHolders == Holders::root;
+  bool isFromRoot = plan.properties().operandHolders == Holders::root;
   if (!start.results() || (isToRoot && !isRoot) || (isFromRoot && isRoot))
     return Status::success();
   Buffers results(start.results()->data(), start.results()->size());

@@ -47,7 +47,7 @@ static double levelSeconds(ExchangeAlgorithm algorithm, CollectiveKind kind,
 /// once, and what all replicas get is written once.
 static double memorySeconds(const CollectiveProperties &kind, uint64_t members,
                             uint64_t bytes, const Link &memory) {
-  uint64_t read = kind.gives == Holders::all ? members * bytes : bytes,
+  uint64_t read = kind.operandHolders == Holders::all ? members * bytes : bytes,
            written = kind.concatenates() ? members * bytes : bytes;
   return memory.latency + memory.secondsPerByte * double(read + written);
 }

@@ -127,7 +127,7 @@ void QueueTransport::reduce(const CollectivePlan &plan) {
       continue;
     }
     for (uint32_t i = 0; i < members; ++i)
-      if (plan.properties().gets == Holders::root
+      if (plan.properties().resultHolders == Holders::root
               ? i == plan.root
               : !plan.sharedResults || i == 0)
         results.push_back(range.result.in(bases[i]));

@@ -33,15 +33,15 @@ public:
     for (uint32_t peer = 0; peer < peers.size(); ++peer) {
       if (peer == self)
         continue;
-      bool gives = fromRoot
+      bool sends = fromRoot
                        ? self == root
                        : plan.kind != CollectiveKind::gather || peer == root;
-      bool gets = fromRoot
-                      ? peer == root
-                      : plan.kind != CollectiveKind::gather || self == root;
-      if (gives)
+      bool receives = fromRoot
+                          ? peer == root
+                          : plan.kind != CollectiveKind::gather || self == root;
+      if (sends)
         sendTo(0, peer);
-      phases[0].expected += gets;
+      phases[0].expected += receives;
     }
     writes = plan.kind != CollectiveKind::barrier &&
              (plan.kind != CollectiveKind::gather || self == root);
