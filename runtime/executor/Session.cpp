@@ -263,7 +263,7 @@ void Session::Impl::forgetOutputs(ProgramId program) {
 
 Status Session::prepare(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->checkReady(program));
-  LOCKSTEP_RETURN_IF_ERROR(impl->meetNow());
+  LOCKSTEP_RETURN_IF_ERROR(impl->checkAgreementIfPosted());
   if (!impl->states[program]) {
     Expected<std::unique_ptr<ProgramState>> state =
         ProgramState::create(*impl->programs[program], impl->memory,
@@ -293,7 +293,7 @@ Status Session::prepare(ProgramId program) {
 }
 
 Status Session::execute(ProgramId program) {
-  LOCKSTEP_RETURN_IF_ERROR(impl->meet());
+  LOCKSTEP_RETURN_IF_ERROR(impl->awaitAgreement());
   if (impl->options.fillMemory)
     LOCKSTEP_RETURN_IF_ERROR(impl->states[program]->fillMemory());
   impl->forgetOutputs(program);

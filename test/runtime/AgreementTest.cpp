@@ -16,14 +16,14 @@ using namespace std::chrono_literals;
 namespace {
 
 std::string factsError(std::vector<Facts> all) {
-  std::vector<Statement> statements;
+  std::vector<Post> posts;
   uint32_t rank = 0;
   for (uint32_t i = 0; i < all.size(); ++i, rank += 2)
-    statements.push_back({i, {rank, i == 2 ? 1u : 2u}, toText(all[i])});
-  return compareFacts(statements).message();
+    posts.push_back({i, {rank, i == 2 ? 1u : 2u}, toText(all[i])});
+  return compareFacts(posts).message();
 }
 
-// The minority is listed first; an executor without a statement differs, too.
+// The minority is listed first; an executor without the fact differs, too.
 TEST(Agreement, namesWhoDiffers) {
   EXPECT_EQ(factsError({{{"seed", "1"}}, {{"seed", "1"}}, {{"seed", "1"}}}),
             "");
@@ -43,17 +43,17 @@ TEST(Agreement, namesWhoDiffers) {
 
 TEST(Agreement, copies) {
   auto error = [](std::vector<std::string> held) {
-    std::vector<Statement> statements;
+    std::vector<Post> posts;
     for (uint32_t i = 0; i < held.size(); ++i) {
       std::string text;
       for (char c : held[i]) {
         Fingerprint fingerprint = fingerprintOf(bytesOf(c));
         text.append(fingerprint.data(), fingerprint.size());
       }
-      statements.push_back({i, {i, 1}, text});
+      posts.push_back({i, {i, 1}, text});
     }
     std::string names[] = {"v", "w"};
-    return compareCopies(statements, names, "after run 7").message();
+    return compareCopies(posts, names, "after run 7").message();
   };
   EXPECT_EQ(error({"ab", "ab"}), "");
   EXPECT_EQ(error({"ab", "ac", "ab"}),
