@@ -8,7 +8,7 @@ std::optional<uint32_t> DevicePosition::find(uint64_t executed) const {
   uint64_t count = notes.load(std::memory_order_acquire);
   for (uint64_t i = count; i > 0 && count - i < size; --i) {
     const Note &note = ring[(i - 1) % size];
-    if (note.given.load(std::memory_order_relaxed) <= executed)
+    if (note.enqueued.load(std::memory_order_relaxed) <= executed)
       return note.command.load(std::memory_order_relaxed);
   }
   return std::nullopt;

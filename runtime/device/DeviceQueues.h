@@ -18,11 +18,11 @@ namespace lockstep::runtime {
 class DevicePosition {
 public:
   /// Later commands of the queue belong to this command of the program.
-  void note(uint32_t command, uint64_t given) {
+  void note(uint32_t command, uint64_t enqueued) {
     uint64_t count = notes.load(std::memory_order_relaxed);
     Note &note = ring[count % size];
     note.command.store(command, std::memory_order_relaxed);
-    note.given.store(given, std::memory_order_relaxed);
+    note.enqueued.store(enqueued, std::memory_order_relaxed);
     notes.store(count + 1, std::memory_order_release);
   }
   /// The command that the device executes after `executed` commands of the
@@ -32,7 +32,7 @@ public:
 private:
   static constexpr uint64_t size = 256;
   struct Note {
-    std::atomic<uint64_t> given{0};
+    std::atomic<uint64_t> enqueued{0};
     std::atomic<uint32_t> command{0};
   };
   std::array<Note, size> ring{};
@@ -56,7 +56,8 @@ struct ReplicaQueue {
   /// The command of the program that the device executes; none if it is idle.
   std::optional<uint32_t> runningCommand() const {
     uint64_t executed = queue->progress();
-    return executed == queue->given() ? std::nullopt : position->find(executed);
+    return executed == queue->enqueued() ? std::nullopt
+                                         : position->find(executed);
   }
 };
 

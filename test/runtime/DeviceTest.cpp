@@ -65,7 +65,7 @@ TEST_P(Devices, queuesAreInOrder) {
   ASSERT_TRUE(
       transfer(*s.device, [&](Queue &queue) { queue.wait(*copied); }).ok());
   EXPECT_EQ(s.read(), last);
-  EXPECT_EQ(s.first->given(), 101u);
+  EXPECT_EQ(s.first->enqueued(), 101u);
   EXPECT_EQ(s.first->progress(), 101u);
   EXPECT_TRUE(s.first->status().ok());
 }
