@@ -112,7 +112,7 @@ void CollectivePlan::setMembers(const artifact::Artifact &artifact,
   members = ranksOf(artifact, group);
   firstLocal = positionOf(here.first);
   localCount = positionOf(here.end()) - firstLocal;
-  everybody = localCount == here.count;
+  allAreMembers = localCount == here.count;
 }
 
 /// Whether the root of a collective, which is in another role than `program`,

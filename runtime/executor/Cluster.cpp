@@ -278,9 +278,9 @@ Cluster::ServerTraffic Cluster::serverTraffic() const {
     for (uint32_t server = impl->workerExecutors;
          server < impl->endpointOf.size(); ++server) {
       if (const auto &endpoint = impl->endpointOf[worker])
-        traffic.given += endpoint->bytesSentTo(server);
+        traffic.toServers += endpoint->bytesSentTo(server);
       if (const auto &endpoint = impl->endpointOf[server])
-        traffic.got += endpoint->bytesSentTo(worker);
+        traffic.fromServers += endpoint->bytesSentTo(worker);
     }
   return traffic;
 }

@@ -157,11 +157,11 @@ public:
   /// exits.
   void leaveBehind();
 
-  /// What replicas have given to the servers and got from them in all runs, in
-  /// bytes, as far as it was sent from this process. Replicas of one executor
-  /// get what is for all of them once, and give their sum.
+  /// Bytes that replicas have sent to the servers and received from them in all
+  /// runs, as far as they were sent from this process. The replicas of one
+  /// executor receive what is for all of them once, and send their sum.
   struct ServerTraffic {
-    uint64_t given = 0, got = 0;
+    uint64_t toServers = 0, fromServers = 0;
   };
   ServerTraffic serverTraffic() const;
 

@@ -255,8 +255,8 @@ Cluster::ServerTraffic Coordinator::serverTraffic() const {
   Cluster::ServerTraffic traffic = impl->formerTraffic;
   for (unsigned worker = 0; worker < workers(); ++worker) {
     Cluster::ServerTraffic own = impl->cluster(worker).serverTraffic();
-    traffic.given += own.given;
-    traffic.got += own.got;
+    traffic.toServers += own.toServers;
+    traffic.fromServers += own.fromServers;
   }
   return traffic;
 }

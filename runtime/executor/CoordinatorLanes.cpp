@@ -128,8 +128,8 @@ Status Coordinator::Impl::renewLane(unsigned worker) {
   // Swap: the old cluster is destroyed after the mutex is released, which its
   // watchdog may need.
   lanes[worker].cluster.swap(*created);
-  formerTraffic.given += traffic.given;
-  formerTraffic.got += traffic.got;
+  formerTraffic.toServers += traffic.toServers;
+  formerTraffic.fromServers += traffic.fromServers;
   formerRuns += runs;
   return Status::success();
 }

@@ -34,7 +34,7 @@ void Watchdog::main() {
   RunningTime time(clock, deadline / 8);
   Sample last;
   Clock::Duration lastProgress = time.now(), lastArrival = lastProgress,
-                  patience = deadline;
+                  waitLimit = deadline;
   std::unique_lock<std::mutex> lock(mutex);
   while (!quit) {
     time.wait(lock, condition);
@@ -45,7 +45,7 @@ void Watchdog::main() {
       lastProgress = now;
     if (!isSameRun || current.waiting == 0 || current.waiting != last.waiting) {
       lastArrival = now;
-      patience = deadline;
+      waitLimit = deadline;
     }
     last = current;
     if (quit)
@@ -53,9 +53,9 @@ void Watchdog::main() {
     if (now - lastProgress >= deadline) {
       if (expire(current.run))
         return;
-    } else if (now - lastArrival >= patience) {
-      reportWait(current.run, patience);
-      patience *= 2;
+    } else if (now - lastArrival >= waitLimit) {
+      reportWait(current.run, waitLimit);
+      waitLimit *= 2;
     }
   }
 }

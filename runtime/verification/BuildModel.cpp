@@ -41,7 +41,7 @@ public:
 
 private:
   void addGroups() {
-    uint32_t everybody = none;
+    uint32_t allReplicas = none;
     for (uint32_t i = 0; i < count(model.tables->groups()); ++i) {
       const auto *ranks = model.tables->groups()->Get(i)->ranks();
       groups.push_back(uint32_t(model.groups.size()));
@@ -51,11 +51,11 @@ private:
       }
       // Groups of all replicas share one entry, so that memory is bounded by
       // the size of the file.
-      if (everybody != none) {
-        groups.back() = everybody;
+      if (allReplicas != none) {
+        groups.back() = allReplicas;
         continue;
       }
-      everybody = groups.back();
+      allReplicas = groups.back();
       model.groups.emplace_back();
       for (uint32_t rank = 0; rank < model.tables->replicas(); ++rank)
         model.groups.back().ranks.push_back(rank);

@@ -54,9 +54,9 @@ TEST_P(CoordinatorOf, updatesAddUp) {
   EXPECT_EQ(coordinator->completedRuns(), uint64_t(steps));
   // Each variable is sent with its size.
   Cluster::ServerTraffic traffic = coordinator->serverTraffic();
-  EXPECT_EQ(traffic.given, traffic.got);
-  EXPECT_EQ(traffic.got % steps, 0u);
-  EXPECT_GT(traffic.got, uint64_t(steps) * 2 * sizeof(Values));
+  EXPECT_EQ(traffic.toServers, traffic.fromServers);
+  EXPECT_EQ(traffic.fromServers % steps, 0u);
+  EXPECT_GT(traffic.fromServers, uint64_t(steps) * 2 * sizeof(Values));
 }
 
 /// a += x and b += x through other memory, as compiled if an update cannot be
