@@ -1,7 +1,7 @@
 //===- CompiledExecutions.cpp - What the compiler and the runtime make of one
 //-===//
 
-#include "test/conformance/driver/OneWay.h"
+#include "test/conformance/driver/SingleConfiguration.h"
 
 #include "dialect/Reference/Value.h"
 #include "passes/Emit/EmitArtifact.h"

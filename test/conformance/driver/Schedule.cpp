@@ -273,7 +273,7 @@ Json ScheduledCase::describe(const Case &one, const Program &program,
 
 } // namespace
 
-std::vector<WayResult> runSchedule(const Json &json) {
+std::vector<ConfigurationResult> runSchedule(const Json &json) {
   try {
     ScheduledCase scheduled(json);
     auto describe = [&](const Case &one, const Program &program,

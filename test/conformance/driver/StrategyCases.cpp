@@ -65,7 +65,7 @@ Json selected(const Json &rows, const Json &wanted) {
 
 } // namespace
 
-std::vector<WayResult> strategyAttributes(const Json &one) {
+std::vector<ConfigurationResult> strategyAttributes(const Json &one) {
   const Json &wanted = one.at("expected").at("ok");
   // Cases of parameter servers have the cluster instead of the name of a
   // strategy.
@@ -89,7 +89,7 @@ std::vector<WayResult> strategyAttributes(const Json &one) {
 
 /// The initial value is part of the module, so it is made once and is the first
 /// process's for all.
-std::vector<WayResult> variableInit(const Json &one) {
+std::vector<ConfigurationResult> variableInit(const Json &one) {
   constexpr double kInitial = 100;
   Json json = one;
   json["variables"] = Json::array({{{"name", "v"},
