@@ -1,5 +1,4 @@
-//===- UniformityAnalysis.h - Which values are equal on all replicas -*- C++
-//-*-===//
+//===- UniformityAnalysis.h - Values equal on all replicas ------*- C++ -*-===//
 //
 // For every value of a step, the analysis computes whether all replicas hold
 // the same value (uniform), or which of them may hold different ones: a

@@ -1,5 +1,4 @@
-//===- InspectProgram.cpp - commands, collectives and loops of one program
-//-===//
+//===- InspectProgram.cpp - collectives, loops and commands ---------------===//
 
 #include "tools/lockstep-inspect/Inspection.h"
 

@@ -1,5 +1,4 @@
-//===- CompiledExecutions.cpp - What the compiler and the runtime make of one
-//-===//
+//===- CompiledExecutions.cpp - Compiled programs, executed ---------------===//
 
 #include "test/conformance/driver/SingleConfiguration.h"
 

@@ -1,4 +1,4 @@
-//===- InterpretedExecution.cpp - What the interpreter makes of a program -===//
+//===- InterpretedExecution.cpp - Interpreted programs --------------------===//
 
 #include "test/conformance/driver/SingleConfiguration.h"
 
