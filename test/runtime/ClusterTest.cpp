@@ -239,8 +239,9 @@ TEST_P(ClusterOf, deadlineReportIsAboutAll) {
   });
   // A message that has just been sent wakes an idle worker: only if all are
   // idle twice, none is awake.
-  for (unsigned calm = 0; calm < 2 && !over;) {
-    calm = cluster->idleWorkers() == cluster->workers() ? calm + 1 : 0;
+  for (unsigned idleSamples = 0; idleSamples < 2 && !over;) {
+    idleSamples =
+        cluster->idleWorkers() == cluster->workers() ? idleSamples + 1 : 0;
     std::this_thread::yield();
   }
   while (!over)

@@ -243,13 +243,13 @@ TEST_P(Deadline, aLoopThatNobodyWaitsForIsNot) {
     ADD_FAILURE() << report.text;
   };
   auto session = p.session(options);
-  std::thread ender([&] {
+  std::thread stopper([&] {
     while (iterations < 100)
       std::this_thread::yield();
     mayEnd = true;
   });
   EXPECT_TRUE(runWhileOneMakesProgress(*session, clock, iterations).ok());
-  ender.join();
+  stopper.join();
 }
 
 // Another session holds the lock of shared variables forever: waits for it have

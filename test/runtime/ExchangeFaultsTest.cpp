@@ -18,7 +18,7 @@ namespace {
 /// returned.
 std::vector<Status> runWithTime(Executors &executors, FakeClock &clock) {
   return executors.run("main", 1, [&] {
-    while (!executors.isQuiet())
+    while (!executors.isIdle())
       std::this_thread::yield();
     std::thread poker([&] {
       while (executors.running > 0)

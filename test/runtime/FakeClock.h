@@ -105,10 +105,10 @@ Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step,
                    unsigned idle) {
   // A message between executors wakes an idle worker: only if all are idle
   // twice, none is awake.
-  unsigned calm = 0;
+  unsigned idleSamples = 0;
   return runWithTimeWhen(session, clock, step, [&] {
-    calm = session.idleWorkers() >= idle ? calm + 1 : 0;
-    return calm == 2;
+    idleSamples = session.idleWorkers() >= idle ? idleSamples + 1 : 0;
+    return idleSamples == 2;
   });
 }
 

@@ -186,10 +186,10 @@ Value FrontEnd::conditionOf(ArrayRef<int64_t> ids) {
       builder, location(), RankedTensorType::get({}, builder.getI32Type())));
   Value result = arith::ConstantOp::create(builder, location(),
                                            builder.getBoolAttr(false));
-  for (int64_t wanted : ids) {
+  for (int64_t replicaId : ids) {
     Value number = arith::ConstantOp::create(
         builder, location(),
-        builder.getI32IntegerAttr(static_cast<int32_t>(wanted)));
+        builder.getI32IntegerAttr(static_cast<int32_t>(replicaId)));
     Value isIt = arith::CmpIOp::create(builder, location(),
                                        arith::CmpIPredicate::eq, id, number);
     result = arith::OrIOp::create(builder, location(), result, isIt);

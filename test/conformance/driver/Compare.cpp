@@ -120,16 +120,17 @@ Expectation::Expectation(const Json &one) {
     // Expected outputs and variables are in one object.
     if (!one.contains("clean_expected"))
       return;
-    Json wanted = {{"outputs", Json::object()}, {"variables", Json::object()}};
+    Json expected = {{"outputs", Json::object()},
+                     {"variables", Json::object()}};
     std::vector<std::string> variables =
         one.value("observe_vars", std::vector<std::string>());
     for (const auto &[name, value] : one.at("clean_expected").items()) {
       bool isVariable = value.is_object() && value.contains("components") &&
                         std::find(variables.begin(), variables.end(), name) !=
                             variables.end();
-      wanted[isVariable ? "variables" : "outputs"][name] = value;
+      expected[isVariable ? "variables" : "outputs"][name] = value;
     }
-    workers.assign(workerCount, wanted);
+    workers.assign(workerCount, expected);
     return;
   }
   std::vector<Json> recorded;

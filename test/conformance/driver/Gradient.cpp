@@ -85,9 +85,9 @@ Leaf FrontEnd::gradientOf(const Leaf &source, const Flows &flows) {
   std::vector<Leaf> parts;
   for (int64_t replica = 0; replica < one.strategy.replicas; ++replica) {
     auto found = flows.find(partOf(source, replica).identity);
-    bool isThere = found != flows.end() && found->second.gradient &&
+    bool isFound = found != flows.end() && found->second.gradient &&
                    found->second.owners[replica];
-    parts.push_back(isThere ? *found->second.gradient : Leaf());
+    parts.push_back(isFound ? *found->second.gradient : Leaf());
   }
   return ofTraced(differing(std::move(parts)));
 }

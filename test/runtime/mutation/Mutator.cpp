@@ -233,8 +233,8 @@ static std::string shown(const Json *value) {
 // Changes
 //===----------------------------------------------------------------------===//
 
-const Json *Mutator::donor(const std::string &table, const std::string &field,
-                           Random &random) const {
+const Json *Mutator::findDonor(const std::string &table,
+                               const std::string &field, Random &random) const {
   const ConstTables &rows = anyOf(bases, random).rows;
   auto found = rows.find(table);
   if (found == rows.end())
@@ -261,17 +261,17 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
   std::optional<Json> old;
   if (found != table.object->end())
     old = *found;
-  const Json *giver = donor(definition.name, field.name, random);
-  const Json *given = giver ? &(*giver)[field.name] : nullptr;
+  const Json *donor = findDonor(definition.name, field.name, random);
+  const Json *given = donor ? &(*donor)[field.name] : nullptr;
   // Optional fields are sometimes omitted; rows of other tables are preferred.
-  bool leaveOut = old && !field.IsRequired() &&
-                  !flatbuffers::IsScalar(type.base_type) &&
-                  below(random, 6) == 0;
-  bool takeOver = given && below(random, 3) == 0;
+  bool leavesOut = old && !field.IsRequired() &&
+                   !flatbuffers::IsScalar(type.base_type) &&
+                   below(random, 6) == 0;
+  bool copiesOther = given && below(random, 3) == 0;
   std::optional<Json> value;
-  if (leaveOut) {
+  if (leavesOut) {
     value = std::nullopt;
-  } else if (takeOver) {
+  } else if (copiesOther) {
     value = *given;
   } else if (flatbuffers::IsScalar(type.base_type)) {
     // Enumerations, and a bit more.
@@ -309,7 +309,7 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
     // A union is taken with its type.
     if (type.base_type == flatbuffers::BASE_TYPE_UNION) {
       std::string typeField = field.name + "_type";
-      (*table.object)[typeField] = (*giver)[typeField];
+      (*table.object)[typeField] = (*donor)[typeField];
     }
     (*table.object)[field.name] = std::move(*value);
   }

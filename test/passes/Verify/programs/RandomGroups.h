@@ -4,7 +4,7 @@
 // that may share members, starts and waits with other work between them. It is
 // one story that each rank has its part of: ranks take different paths by their
 // number, and in groups by what the group has reduced. About every second
-// program is spoilt at one place.
+// program is mutated at one place.
 //
 //===----------------------------------------------------------------------===//
 
