@@ -36,7 +36,8 @@ ProgramParts Cluster::Impl::partsHere(ProgramId program) const {
   return here;
 }
 
-/// Each session looks at its own replicas only.
+/// A session compares the batches of its own replicas only; here all replicas
+/// of this process are compared.
 Status Cluster::Impl::checkBatches(ProgramId program) const {
   const std::vector<size_t> &counts = batchCounts[program];
   std::optional<size_t> first;

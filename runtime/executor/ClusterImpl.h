@@ -24,7 +24,7 @@ namespace lockstep::runtime {
 /// For each executor, its part of a program of the cluster.
 using ProgramParts = std::vector<std::optional<ProgramId>>;
 
-/// A replica where it is executed.
+/// A replica's part of a program, and the session that executes it.
 struct ReplicaPart {
   Session *session;
   ProgramId program;

@@ -170,7 +170,7 @@ void Cluster::Impl::describePrograms() {
     for (ProgramId id = 0;
          sessions[executor] && id < sessions[executor]->programs().size();
          ++id) {
-      // The workers come first, and what a program takes and gives is theirs.
+      // The workers come first: the inputs and outputs of a program are theirs.
       const ProgramInfo &info = sessions[executor]->programs()[id];
       auto known = std::find_if(programs.begin(), programs.end(),
                                 [&](const ProgramInfo &program) {

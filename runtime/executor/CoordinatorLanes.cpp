@@ -70,7 +70,7 @@ Status Coordinator::Impl::checkArtifact() const {
   return Status::success();
 }
 
-/// Reports need the worker: all have the same ranks.
+/// Names the worker in a report: the ranks are the same for all workers.
 static DeadlineReport nameWorker(unsigned worker,
                                  const DeadlineReport &report) {
   nlohmann::ordered_json json = {{"worker", worker}};

@@ -360,9 +360,9 @@ uint32_t Executor::idleWorkers() const {
   bool awaitedBefore = isBlockedOnDevice();
   uint32_t count = 0, key = events.key();
   // Workers for which a run has no work do not enter it.
-  bool othersStayAway = runs.active() && !runHasOtherWorkers;
+  bool onlyFirstTakesPart = runs.active() && !runHasOtherWorkers;
   for (uint32_t worker = 0; worker < idleKeys.size(); ++worker)
-    count += (worker > 0 && othersStayAway) ||
+    count += (worker > 0 && onlyFirstTakesPart) ||
              idleKeys[worker].load(std::memory_order_acquire) == key;
   return awaitedBefore || isBlockedOnDevice() ? std::min(count, workers() - 1)
                                               : count;

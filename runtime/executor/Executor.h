@@ -95,9 +95,9 @@ public:
   /// The events that idle workers wait for.
   EventCount &workEvents() { return events; }
   uint32_t workers() const { return options.workers; }
-  /// For a watchdog of several executors: if this one waits for what others
-  /// have to say (`await`), a report of who has not for as long as `deadline`.
-  /// From any thread.
+  /// For a watchdog of several executors: if this one waits for posts of others
+  /// (`await`), a report of those that have not posted for as long as
+  /// `deadline`. From any thread.
   std::optional<DeadlineReport> findAwaited(std::chrono::nanoseconds deadline);
   /// Workers that have found nothing to do since the last time anything
   /// changed. Not all of them while a replica waits for its device.

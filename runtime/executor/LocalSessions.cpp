@@ -54,7 +54,8 @@ bool LocalSessions::isMember(uint32_t executor) const {
   });
 }
 
-/// A member's part of the run at hand; false if it has done that already.
+/// Executes a member's part of the current run; false if it has done so
+/// already.
 bool LocalSessions::join(size_t member) {
   uint64_t current = generation.load(std::memory_order_acquire);
   if (current == seen[member])
@@ -150,11 +151,11 @@ Watchdog::Sample LocalSessions::sample() const {
   if (result.run == 0)
     return result;
   for (const Member &member : members) {
-    // What the last endpoint knows of all others, those in other processes
-    // included, and its own.
+    // The sum of the last endpoint counts: its own progress and that of all
+    // others, those in other processes included.
     uint64_t own = member.session->progress();
     result.progress = own + member.endpoint->exchangeProgress(own);
-    // In another order it is another sum.
+    // The result depends on the order of the sessions.
     result.waiting = result.waiting * 31 + member.session->waiting();
   }
   return result;

@@ -31,8 +31,9 @@ struct SessionMemory {
   Arenas replicaShadow;
 };
 
-/// A once section on a device with queues: the replica that executes it comes
-/// behind the arrivals of all, and all others behind its end.
+/// A once section on a device with queues: the commands of the replica that
+/// executes it are ordered after the arrivals of all replicas, and later
+/// commands of the others after its end.
 struct QueuedSection {
   /// One for each replica.
   std::vector<std::unique_ptr<Event>> arrivals;

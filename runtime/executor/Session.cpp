@@ -56,13 +56,14 @@ Session::~Session() {
     (void)writeTrace();
   // A thread that is inside of a kernel cannot be joined, and its memory cannot
   // be freed.
-  bool isLeft = impl->executor->failed() && !impl->executor->leaveOrAbandon();
-  if (!isLeft && impl->executor->failed() &&
+  bool isAbandoned =
+      impl->executor->failed() && !impl->executor->leaveOrAbandon();
+  if (!isAbandoned && impl->executor->failed() &&
       !ThreadTeam::becomesEmpty([this] { return impl->isDeviceBusy(); })) {
     impl->executor->abandon();
-    isLeft = true;
+    isAbandoned = true;
   }
-  if (isLeft) {
+  if (isAbandoned) {
     keepUntilExit(std::move(impl));
     return;
   }
