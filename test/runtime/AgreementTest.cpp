@@ -102,9 +102,9 @@ std::array<Status, 2> runBoth(Session &first, Session &second) {
   return statuses;
 }
 
-// Two artifacts that would hang or compute nonsense together: an error in both
-// executors, before the first command.
-TEST(Introduction, artifactsDiffer) {
+// Two artifacts that would hang or compute wrong results together: an error in
+// both executors, before the first command.
+TEST(PostedFacts, artifactsDiffer) {
   TestProgram p(4), q(4);
   build(p);
   build(q, 1);
@@ -125,7 +125,7 @@ TEST(Introduction, artifactsDiffer) {
 }
 
 // So are kernels for different CPUs, and options that matter.
-TEST(Introduction, targetsAndOptionsDiffer) {
+TEST(PostedFacts, targetsAndOptionsDiffer) {
   TestProgram p(4);
   build(p);
   auto &binaries = p.writer.tables.binaries;
@@ -160,7 +160,7 @@ TEST(Introduction, targetsAndOptionsDiffer) {
 }
 
 // An executor that never posts is reported like a replica that does not arrive.
-TEST(Introduction, isWaitedForUnderTheDeadline) {
+TEST(PostedFacts, isWaitedForUnderTheDeadline) {
   TestProgram p(4);
   build(p);
   FakeClock clock;

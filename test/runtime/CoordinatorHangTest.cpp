@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A kernel that never ends, on the worker's own thread: join returns, others go
-// on, and the coordinator can be destroyed.
+// A kernel that never ends, on the worker's own thread: join returns, others
+// continue, and the coordinator can be destroyed.
 TEST(Coordinator, workerThatHangsIsLeftBehind) {
   Hang *mine = hang = new Hang;
   TestProgram p(1);

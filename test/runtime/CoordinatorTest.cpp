@@ -17,8 +17,8 @@ INSTANTIATE_TEST_SUITE_P(Workers, CoordinatorOf,
                          testing::Combine(testing::Values(1, 2, 3, 5),
                                           testing::Values(1, 12)));
 
-// Whatever the order, no update is lost, and no value is read in half: neither
-// by steps nor from outside. [8-asynchronous]
+// Whatever the order, no update is lost, and no value is read while it is half
+// written: neither by steps nor from outside. [8-asynchronous]
 TEST_P(CoordinatorOf, updatesAddUp) {
   TestProgram p(1);
   build(p);

@@ -1,7 +1,7 @@
 //===- DeadlineTest.cpp - the watchdog and its report ---------------------===//
 //
 // Time is a fake clock's. Nothing here sleeps: a test waits until the watchdog
-// has looked.
+// has sampled the progress.
 //
 //===----------------------------------------------------------------------===//
 
@@ -281,7 +281,7 @@ TEST(DeadlineVariables, stayLocked) {
 FakeClock *slowClock;
 
 // 64 replicas whose kernels take half a minute each: the run takes half an
-// hour, without being stuck. With two workers, the clock advances by up to
+// hour, without being aborted. With two workers, the clock advances by up to
 // seven samples between the ends of two kernels.
 TEST_P(Deadline, slowButAliveIsNoAlarm) {
   FakeClock clock;
@@ -319,8 +319,8 @@ TEST_P(Deadline, idleSessionIsNoAlarm) {
   EXPECT_TRUE(session->run("main").ok());
 }
 
-// An endless loop without a wait makes progress forever, so it is no deadline;
-// but a run that has failed elsewhere gets out of it.
+// An endless loop without a wait makes progress forever, so it misses no
+// deadline; but the failure of another replica ends it.
 TEST_P(Deadline, failureStopsLoops) {
   TestProgram p(2);
   uint32_t flag = p.variable("flag", ElementType::i1, {}, true);

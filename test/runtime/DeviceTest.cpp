@@ -121,8 +121,8 @@ TEST(DeviceOrder, queuesOvertakeEachOther) {
   EXPECT_TRUE(isSecond);
 }
 
-// Host memory of an upload is read when the command is executed: it must be
-// left alone until then.
+// Host memory of an upload is read when the command is executed: it must not be
+// changed until then.
 TEST(DeviceOrder, uploadsAreLate) {
   bool isLate = false;
   for (unsigned seed = 1; seed < 50 && !isLate; ++seed) {

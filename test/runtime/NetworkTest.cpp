@@ -30,7 +30,7 @@ TEST(LocalNetwork, refusesRanks) {
 }
 
 // A message is read in place and returned.
-TEST(LocalNetwork, givesAndTakesBack) {
+TEST(LocalNetwork, returnsMessages) {
   auto network = connect(2);
   std::array<std::byte, 8> bytes{std::byte(7)};
   MessagePiece piece{bytes.data(), bytes.size()};
@@ -144,7 +144,7 @@ TEST(LocalNetwork, keepsTheOrderOfEachSender) {
 }
 
 // The first reason is kept, and all executors see it and its executor.
-TEST(LocalNetwork, abortReachesEverybody) {
+TEST(LocalNetwork, abortReachesAllExecutors) {
   auto network = connect(3);
   std::thread sleeper([&] {
     for (;;) {

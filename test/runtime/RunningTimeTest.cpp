@@ -47,10 +47,10 @@ TEST(RunningTime, suspensionsDoNotCount) {
 
 // After a suspension that is longer than the deadline, the awaited threads
 // still have time.
-TEST(RunningTime, watchdogLooksSeveralTimes) {
+TEST(RunningTime, watchdogSamplesSeveralTimes) {
   LateClock clock;
   clock.late = 24h;
-  std::promise<int> looksBeforeExpiry;
+  std::promise<int> samplesBeforeExpiry;
   int looks = 0;
   Watchdog watchdog(
       clock, 8s,
@@ -59,13 +59,13 @@ TEST(RunningTime, watchdogLooksSeveralTimes) {
         return Watchdog::Sample{1, 0, 0};
       },
       [&](uint64_t) {
-        looksBeforeExpiry.set_value(looks);
+        samplesBeforeExpiry.set_value(looks);
         return true;
       },
       [](uint64_t, Clock::Duration) {});
   // The first sample finds a new run; of each later wait two of eight seconds
   // count.
-  EXPECT_EQ(looksBeforeExpiry.get_future().get(), 5);
+  EXPECT_EQ(samplesBeforeExpiry.get_future().get(), 5);
 }
 
 } // namespace

@@ -23,7 +23,7 @@ using flatbuffers::StructDef;
 //===----------------------------------------------------------------------===//
 
 Status Mutator::add(std::span<const std::byte> file) {
-  // Whoever has signed it has not signed its mutants.
+  // The signature of an artifact is not one of its mutants.
   Expected<std::shared_ptr<const Artifact>> artifact =
       Artifact::fromMemory(file);
   if (!artifact)
@@ -274,7 +274,7 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
   } else if (copiesOther) {
     value = *given;
   } else if (flatbuffers::IsScalar(type.base_type)) {
-    // Enumerations, and a bit more.
+    // Enumerators, and the next number after them.
     if (type.enum_def)
       value = below(random, type.enum_def->Vals().size() + 1);
     else
@@ -334,7 +334,7 @@ std::optional<Change> Mutator::exchangeRows(Tables &tables, Random &random) {
   if (found == bases[base].rows.end())
     return std::nullopt;
   const ConstTable &second = anyOf(found->second, random);
-  // Nothing would be left of an artifact.
+  // Replacing the root would leave nothing of the artifact.
   if (first.path.empty() || *first.object == *second.object)
     return std::nullopt;
   Change change = {kind->first, fmt::format("{}: {} -> {} (of artifact {})",
@@ -352,7 +352,7 @@ std::optional<Change> Mutator::change(Json &artifact, Random &random) {
 
 Mutant Mutator::mutate(uint64_t seed) {
   Random random(seed);
-  // Until a change is one, and can be written.
+  // Repeats until a change has been made that can be written.
   while (true) {
     Mutant mutant;
     mutant.base = below(random, bases.size());

@@ -187,7 +187,7 @@ private:
                            root + " x -> y" + std::to_string(below(3)));
   }
 
-  /// All get to know something together.
+  /// An exchange after which a buffer has equal contents on all ranks.
   void agree() {
     std::string name = "u" + std::to_string(below(3)), channel = number("c");
     std::string kind = chance(50)
