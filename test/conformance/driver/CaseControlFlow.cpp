@@ -116,7 +116,7 @@ Object FrontEnd::mergeValues(Branches &branches, Value then, Value otherwise) {
   branches.yields.push_back({castIn(branches.then->front(), then),
                              castIn(branches.otherwise->front(), otherwise)});
   branches.types.push_back(type);
-  // The result takes this value's place when the operation is there.
+  // A placeholder, replaced by the result once the operation is created.
   Leaf result = fresh(branches.yields.back().first);
   branches.results[result.identity] = {branches.yields.size() - 1, 0};
   return result;
@@ -394,7 +394,8 @@ Object FrontEnd::condStatement(const Json &statement) {
   if (given.isHost() && isReplicaContext())
     for (const Json &truth : given.host)
       branches.takesThen.push_back(truth.get<bool>());
-  // Both sides are computed for a gradient, which is not to be seen.
+  // For a gradient both sides are computed, so that neither may write
+  // variables.
   bool writes = writesVariables(branchOf(statement, "then")) ||
                 writesVariables(branchOf(statement, "else"));
   if (!tapes.empty() && !writes)

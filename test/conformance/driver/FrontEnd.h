@@ -5,9 +5,9 @@
 // identity of objects, and emits operations of the `replica` dialect and of
 // upstream math for computations on tensors. One statement has one handler;
 // they are in a table each for
-//   CrossReplica.cpp (with Reductions.cpp)   Updates.cpp
-//   ReplicaContext.cpp                       VariableStatements.cpp
-//   Scopes.cpp                               ControlFlow.cpp
+//   CaseCrossReplica.cpp (with Reductions.cpp)   Updates.cpp
+//   CaseReplicaContext.cpp                       VariableStatements.cpp
+//   Scopes.cpp                                   CaseControlFlow.cpp
 //   MathStatements.cpp (with Gradient.cpp)
 // Values that differ in kind or type between replicas, after a branch on their
 // number during tracing: Differing.cpp
@@ -300,8 +300,8 @@ private:
     /// Which branch each replica takes, if that is known when the program is
     /// traced.
     std::vector<bool> takesThen;
-    /// Leaves that become results when the operation is there, by identity: the
-    /// numbers of their tensor and of its indices.
+    /// Leaves that become results once the operation is created, by identity:
+    /// the numbers of their tensor and of its indices.
     std::map<uint64_t, std::pair<size_t, size_t>> results;
     /// Leaves of one side that the other does not have, as results.
     std::map<std::pair<bool, uint64_t>, Leaf> ofOneSide;
@@ -310,7 +310,7 @@ private:
                      const Leaf &otherwise);
   Object mergeDiffering(Branches &branches, const Leaf &then,
                         const Leaf &otherwise);
-  Leaf giveFrom(Branches &branches, bool fromThen, const Leaf &leaf);
+  Leaf yieldFrom(Branches &branches, bool fromThen, const Leaf &leaf);
   Object mergeValues(Branches &branches, mlir::Value then,
                      mlir::Value otherwise);
   Object mergeBranches(Branches &branches, const Object &then,

@@ -3,7 +3,7 @@
 // While the body of a `gradient` statement is executed, operations are recorded
 // on a tape, which is then read backwards. Operations of the adjoint are
 // recorded too if a gradient is taken around this one. The rules of all_reduce
-// and all_gather are in ReplicaContext.cpp; no gradient flows through a
+// and all_gather are in CaseReplicaContext.cpp; no gradient flows through a
 // merge_call.
 //
 //===----------------------------------------------------------------------===//
