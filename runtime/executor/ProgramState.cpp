@@ -157,7 +157,7 @@ Status ProgramState::createTransport(uint32_t workers, TileScheduler &tiles,
          },
          queued ? queued->queues.get() : nullptr});
   };
-  if (!queued || memory.transport->capabilities().takesDeviceMemory)
+  if (!queued || memory.transport->capabilities().acceptsDeviceMemory)
     return create(std::move(bases)).moveTo(transport);
   auto local = std::make_unique<QueueTransport>(*memory.device, *queued->queues,
                                                 *rendezvous, plans(), bases,

@@ -105,7 +105,7 @@ public:
       return std::abs(fixed + slope * double(bytes) - exact) <=
              tolerance * exact;
     };
-    // The line before may go on.
+    // The previous line may cover this interval, too.
     uint64_t middle = begin + (end - begin) / 2;
     auto covers = [&](double fixed, double slope) {
       return isNear(begin, fixed, slope) && isNear(middle, fixed, slope) &&

@@ -130,10 +130,10 @@ TEST(Coordinator, watchdogOfEachLane) {
       session.injections = {"pause:replica=0,channel=1"};
   };
   auto coordinator = coordinatorOf(p, options);
-  std::barrier meeting(2);
+  std::barrier rendezvous(2);
   std::atomic<bool> isStuck{false};
   auto function = [&](Cluster &lane, unsigned worker) -> Status {
-    meeting.arrive_and_wait();
+    rendezvous.arrive_and_wait();
     isStuck = worker == 1 || isStuck;
     for (int i = 0; i < (worker == 0 ? 50 : 1); ++i)
       LOCKSTEP_RETURN_IF_ERROR(step(lane, 1));

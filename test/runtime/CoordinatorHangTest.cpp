@@ -42,9 +42,9 @@ TEST(Coordinator, workerThatHangsIsLeftBehind) {
     hang.load()->clock.poke();
   };
   auto coordinator = coordinatorOf(p, options);
-  std::barrier meeting(2);
+  std::barrier rendezvous(2);
   auto function = [&](Cluster &lane, unsigned worker) {
-    meeting.arrive_and_wait();
+    rendezvous.arrive_and_wait();
     return step(lane, worker == 0 ? ~int64_t(0) : 0);
   };
   Expected<ScheduledFunction> first = coordinator->schedule(function),

@@ -150,12 +150,12 @@ TEST(Coordinator, workersAreIndependent) {
   build(p);
   auto coordinator =
       coordinatorOf(p, {.workers = 3, .session = {.workers = 1}});
-  std::barrier meeting(3);
+  std::barrier rendezvous(3);
   std::array<std::atomic<int>, 3> calls{};
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(coordinator
                     ->schedule([&](Cluster &lane, unsigned worker) {
-                      meeting.arrive_and_wait();
+                      rendezvous.arrive_and_wait();
                       ++calls[worker];
                       return step(lane, 1);
                     })

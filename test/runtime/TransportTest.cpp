@@ -60,7 +60,7 @@ TEST(OpenTransport, threadsIsTheDefault) {
   if (!std::getenv("LOCKSTEP_TRANSPORT"))
     EXPECT_EQ(transport, *openTransport(""));
   EXPECT_EQ(transport->capabilities(),
-            (TransportCapabilities{.takesDeviceMemory = false,
+            (TransportCapabilities{.acceptsDeviceMemory = false,
                                    .isInOrder = true,
                                    .isBitIdentical = true}));
 }
