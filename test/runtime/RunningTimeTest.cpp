@@ -51,15 +51,15 @@ TEST(RunningTime, watchdogSamplesSeveralTimes) {
   LateClock clock;
   clock.late = 24h;
   std::promise<int> samplesBeforeExpiry;
-  int looks = 0;
+  int samples = 0;
   Watchdog watchdog(
       clock, 8s,
       [&] {
-        ++looks;
+        ++samples;
         return Watchdog::Sample{1, 0, 0};
       },
       [&](uint64_t) {
-        samplesBeforeExpiry.set_value(looks);
+        samplesBeforeExpiry.set_value(samples);
         return true;
       },
       [](uint64_t, Clock::Duration) {});
