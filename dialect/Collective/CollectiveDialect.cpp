@@ -397,7 +397,7 @@ WaitOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
   const runtime::CollectiveProperties &kind = start.getKindProperties();
   // Only the root receives a result. If it executes the same function as the
   // other senders, whose results are unspecified, the result is not uniform.
-  if (start.getRoot() && kind.gets == runtime::Holders::root)
+  if (start.getRoot() && kind.resultHolders == runtime::Holders::root)
     return isRootAmongGivers(start, group) ? ResultUniformity::Varying
                                            : ResultUniformity::Uniform;
   if (!kind.isSameForAll())

@@ -58,8 +58,8 @@ private:
   }
 
   /// Whether the member at this position receives a result.
-  bool gets(size_t member) const {
-    switch (kind.gets) {
+  bool receives(size_t member) const {
+    switch (kind.resultHolders) {
     case Holders::none:
       return false;
     case Holders::root:
@@ -85,7 +85,8 @@ private:
                                   : values[findMember(source)]);
       return success();
     }
-    if (!kind.isReduction && !kind.concatenates() && kind.gives == Holders::all)
+    if (!kind.isReduction && !kind.concatenates() &&
+        kind.operandHolders == Holders::all)
       return machine.fail(-1, op,
                           "expected a kind of collective whose meaning the "
                           "interpreter knows, found '" +
@@ -94,7 +95,7 @@ private:
     if (kind.shape == ShapeRule::slice)
       return cut(whole);
     for (auto [member, mine] : llvm::enumerate(results))
-      mine.push_back(gets(member) ? whole : zerosLike(whole));
+      mine.push_back(receives(member) ? whole : zerosLike(whole));
     return success();
   }
 
@@ -106,9 +107,9 @@ private:
   Value combine(ArrayRef<Value> values, size_t index) {
     if (kind.concatenates())
       return concatenate(values, axis);
-    if (kind.gives == Holders::root)
+    if (kind.operandHolders == Holders::root)
       return values[root];
-    if (kind.gives == Holders::others)
+    if (kind.operandHolders == Holders::others)
       return values[1 - root];
     Type type = op.getInputs()[index].getType();
     return reduce(getReduction(op), values, *getElement(type), type);

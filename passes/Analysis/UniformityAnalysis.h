@@ -1,12 +1,11 @@
-//===- UniformityAnalysis.h - Which values are equal on all replicas -*- C++
-//-*-===//
+//===- UniformityAnalysis.h - Values equal on all replicas ------*- C++ -*-===//
 //
 // For every value of a step, the analysis computes whether all replicas hold
 // the same value (uniform), or which of them may hold different ones: a
-// partition of the ranks (Partition.h), mostly "any two may differ" (varying),
-// sometimes "equal within each group". The verifier uses it to prove the order
-// of collectives; the compiler uses it to store and compute uniform values once
-// per process.
+// partition of the ranks (RankPartition.h), mostly "any two may differ"
+// (varying), sometimes "equal within each group". The verifier uses it to prove
+// the order of collectives; the compiler uses it to store and compute uniform
+// values once per process.
 //
 // MLIR's sparse data-flow framework does not model control dependence, so this
 // analysis has a worklist of its own: it starts at the sources of varying

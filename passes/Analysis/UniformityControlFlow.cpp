@@ -46,8 +46,8 @@ void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch,
   if (SmallVector<unsigned> taken = constants.getTakenRegions(branch);
       !taken.empty()) {
     llvm::BitVector ranks(taken.size());
-    for (auto [rank, way] : llvm::enumerate(taken))
-      if (way == op->getParentRegion()->getRegionNumber())
+    for (auto [rank, region] : llvm::enumerate(taken))
+      if (region == op->getParentRegion()->getRegionNumber())
         ranks.set(rank);
     partition = partitions.restrict(partition, ranks);
   }

@@ -149,7 +149,7 @@ void UniformityAnalysis::addSource(Operation *op) {
 
 /// True for collectives of which only the root receives the result.
 static bool isReducedOrGathered(collective::StartOp start) {
-  return start.getKindProperties().gets == runtime::Holders::root;
+  return start.getKindProperties().resultHolders == runtime::Holders::root;
 }
 
 /// The members of a group receive equal results; other ranks receive nothing

@@ -1,4 +1,4 @@
-//===- ReadyTimes.h - When operands of collectives are ready ---*- C++ -*-===//
+//===- ReadyTimes.h - When operands of collectives are ready ----*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_BUCKET_READYTIMES_H
 #define LOCKSTEP_PASSES_BUCKET_READYTIMES_H

@@ -52,13 +52,14 @@ private:
       if (!proof)
         return module->emitError(proof.status().message());
       if (!proof->isProven)
-        tell(name, *proof);
+        reportUnproven(name, *proof);
       allProven &= proof->isProven;
     }
     return success(allProven);
   }
 
-  void tell(StringRef name, const runtime::verification::Proof &proof) const {
+  void reportUnproven(StringRef name,
+                      const runtime::verification::Proof &proof) const {
     auto locate = [&](const runtime::verification::CommandPlace &place) {
       for (auto [table, locations] :
            llvm::zip_equal(tables.programs, commandLocations))

@@ -177,10 +177,10 @@ LogicalResult MergeCall::importGather(Operation *op) {
 
 LogicalResult MergeCall::importOperation(Operation *op) {
   StringRef target = getTarget(op);
-  bool wantsPerReplica =
+  bool needsPerReplica =
       target == "replica.gather" || target == "replica.local_results";
   for (Value operand : op->getOperands())
-    if (wantsPerReplica && !perReplica.contains(operand))
+    if (needsPerReplica && !perReplica.contains(operand))
       return emitError(getLoc(op)) << "'" << target
                                    << "' expected a per-replica value, found "
                                       "one that is equal on all replicas";

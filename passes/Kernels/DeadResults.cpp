@@ -19,14 +19,14 @@ namespace {
 /// The set of live values. MLIR's liveness analysis treats regions under a
 /// constant condition as unreachable and does not describe the values in them;
 /// here those must stay consistent, because the regions are not erased.
-class Needs {
+class LiveValues {
 public:
-  explicit Needs(Operation *root) : root(root) {
+  explicit LiveValues(Operation *root) : root(root) {
     root->walk([&](Operation *op) {
       if (isControlFlow(op)) {
         RegionBranchInverseSuccessorMapping own;
         cast<RegionBranchOpInterface>(op).getSuccessorInputOperandMapping(own);
-        handedTo.insert(own.begin(), own.end());
+        forwarded.insert(own.begin(), own.end());
       }
       bool returns = op->hasTrait<OpTrait::ReturnLike>() &&
                      isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
@@ -34,44 +34,44 @@ public:
                   !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
                   !isMemoryEffectFree(op);
       if (op != root && !isa<FunctionOpInterface>(op) && (returns || acts))
-        needOperands(op);
+        markOperandsLive(op);
     });
     while (!pending.empty())
       visit(pending.pop_back_val());
   }
 
-  bool contains(Value value) const { return needed.contains(value); }
+  bool contains(Value value) const { return live.contains(value); }
 
 private:
-  void need(Value value) {
-    if (!needed.insert(value).second)
+  void markLive(Value value) {
+    if (!live.insert(value).second)
       return;
     pending.push_back(value);
     if (Operation *parent = value.getParentRegion()->getParentOp();
         parent != root && root->isProperAncestor(parent))
-      needWay(parent);
+      markControlLive(parent);
   }
 
   /// Marks all operands of `op`, and of operations in it, as live: unlike for
   /// loops and branches, its results are not tracked separately.
-  void needOperands(Operation *op) {
+  void markOperandsLive(Operation *op) {
     if (!visited.insert(op).second)
       return;
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
-        need(operand);
+        markLive(operand);
     });
     if (Operation *parent = op->getParentOp();
         parent && root->isProperAncestor(parent))
-      needWay(parent);
+      markControlLive(parent);
   }
 
   /// Marks the values that decide whether and how often the regions of `op` are
   /// executed.
-  void needWay(Operation *op) {
+  void markControlLive(Operation *op) {
     if (!isControlFlow(op)) {
       if (!isa<FunctionOpInterface>(op))
-        needOperands(op);
+        markOperandsLive(op);
       return;
     }
     if (!visited.insert(op).second)
@@ -79,14 +79,14 @@ private:
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (Value bound :
            {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-        need(bound);
+        markLive(bound);
     else if (auto loop = dyn_cast<scf::WhileOp>(op))
-      need(loop.getConditionOp().getCondition());
+      markLive(loop.getConditionOp().getCondition());
     else
-      need(op->getOperand(0));
+      markLive(op->getOperand(0));
     if (Operation *parent = op->getParentOp();
         parent && root->isProperAncestor(parent))
-      needWay(parent);
+      markControlLive(parent);
   }
 
   void visit(Value value) {
@@ -96,19 +96,19 @@ private:
                         : cast<BlockArgument>(value).getOwner()->getParentOp();
     if (!isControlFlow(op)) {
       if (result || !isa<FunctionOpInterface>(op))
-        needOperands(op);
+        markOperandsLive(op);
       return;
     }
-    needWay(op);
-    for (OpOperand *operand : handedTo.lookup(value))
-      need(operand->get());
+    markControlLive(op);
+    for (OpOperand *operand : forwarded.lookup(value))
+      markLive(operand->get());
   }
 
   Operation *root;
   /// The operands that loops and branches forward to their results and
   /// arguments.
-  RegionBranchInverseSuccessorMapping handedTo;
-  llvm::DenseSet<Value> needed;
+  RegionBranchInverseSuccessorMapping forwarded;
+  llvm::DenseSet<Value> live;
   llvm::DenseSet<Operation *> visited;
   SmallVector<Value> pending;
 };
@@ -126,7 +126,7 @@ struct Dead {
 
 class DeadResults {
 public:
-  explicit DeadResults(Operation *root) : root(root), needs(root) {}
+  explicit DeadResults(Operation *root) : root(root), live(root) {}
 
   void erase() {
     root->walk([&](Operation *op) {
@@ -155,16 +155,16 @@ private:
   Dead find(Operation *op) {
     Dead dead{op, llvm::BitVector(op->getNumResults()), {}};
     for (OpResult result : op->getResults())
-      dead.results[result.getResultNumber()] = !needs.contains(result);
+      dead.results[result.getResultNumber()] = !live.contains(result);
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-        dead.results[i] = dead.results[i] && !needs.contains(argument);
+        dead.results[i] = dead.results[i] && !live.contains(argument);
       dead.carried = dead.results;
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       for (auto [i, argument] : llvm::enumerate(loop.getAfterArguments()))
-        dead.results[i] = dead.results[i] && !needs.contains(argument);
+        dead.results[i] = dead.results[i] && !live.contains(argument);
       for (Value argument : loop.getBeforeArguments())
-        dead.carried.push_back(!needs.contains(argument));
+        dead.carried.push_back(!live.contains(argument));
     }
     return dead;
   }
@@ -222,7 +222,7 @@ private:
   }
 
   Operation *root;
-  Needs needs;
+  LiveValues live;
   std::vector<Dead> all;
 };
 

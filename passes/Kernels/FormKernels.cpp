@@ -136,7 +136,7 @@ private:
         block, fuse,
         {[&](Value value) { return uniformity.isUniform(value); },
          [&](Operation *op) { return sizes.loadsSize(op); },
-         [&](Operation *op) { return givesVariable(op); }});
+         [&](Operation *op) { return computesVariable(op); }});
     // Constants come first; everything else follows in the order of the
     // grouping.
     Operation *terminator = block.getTerminator();
@@ -167,7 +167,7 @@ private:
   }
 
   /// Whether a result of `op` is the new value of a variable.
-  bool givesVariable(Operation *op) {
+  bool computesVariable(Operation *op) {
     return llvm::any_of(op->getResults(), [&](Value result) {
       return static_cast<bool>(oldValues.find(result));
     });

@@ -84,7 +84,7 @@ namespace {
 /// and glue that stays in the step, numbered in program order.
 class Dependences {
 public:
-  Dependences(Block &block, llvm::function_ref<bool(Operation *)> stays) {
+  Dependences(Block &block, llvm::function_ref<bool(Operation *)> mustStay) {
     for (Operation &op : block) {
       OpClass kind = classify(&op);
       // A view or an extracted scalar that the step itself uses stays in the
@@ -92,7 +92,7 @@ public:
       bool isNode =
           kind == OpClass::Step ||
           (kind == OpClass::Glue && !matchPattern(&op, m_Constant()) &&
-           (stays(&op) || feedsStep(&op)));
+           (mustStay(&op) || feedsStep(&op)));
       if (!isNode && kind != OpClass::Compute)
         continue;
       index[&op] = ops.size();
@@ -320,13 +320,13 @@ private:
 
 Grouping lockstep::groupOperations(Block &block, bool fuse,
                                    const GroupingHooks &hooks) {
-  Dependences graph(block, hooks.stays);
+  Dependences graph(block, hooks.mustStay);
   Merger merger(graph, hooks.isUniform);
   if (fuse)
     merger.run();
 
   // Topological order of the groups; among those that are ready, the first in
-  // program order, but groups with operations that `comesLate` last.
+  // program order, but groups with operations that `isScheduledLate` last.
   unsigned count = graph.ops.size();
   std::vector<llvm::SetVector<unsigned>> successors(count);
   std::vector<unsigned> pending(count, 0);
@@ -340,7 +340,7 @@ Grouping lockstep::groupOperations(Block &block, bool fuse,
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   auto enqueue = [&](unsigned g) {
     bool isLate = llvm::any_of(merger.members[g], [&](unsigned member) {
-      return hooks.comesLate(graph.ops[member]);
+      return hooks.isScheduledLate(graph.ops[member]);
     });
     ready.push({isLate, merger.members[g].front(), g});
   };

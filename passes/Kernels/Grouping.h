@@ -28,8 +28,9 @@ OpClass classify(mlir::Operation *op);
 /// Loops and branches of the kinds that kernels and steps may contain.
 bool isControlFlow(mlir::Operation *op);
 
-/// Whether `op` is a loop or branch that stays in the step, because it contains
-/// collectives, products or other operations that need a kernel of their own.
+/// Whether `op` is a loop or branch that mustStay in the step, because it
+/// contains collectives, products or other operations that need a kernel of
+/// their own.
 bool isStepControlFlow(mlir::Operation *op);
 
 /// A partition of one block. Nodes are kernels (several compute operations) or
@@ -49,10 +50,10 @@ struct GroupingHooks {
   llvm::function_ref<bool(mlir::Value)> isUniform;
   /// Whether glue has to stay in the step, even if it does not feed its
   /// operations.
-  llvm::function_ref<bool(mlir::Operation *)> stays;
+  llvm::function_ref<bool(mlir::Operation *)> mustStay;
   /// Whether an operation computes the new value of a variable: it is scheduled
   /// late, after other operations, which may read the old value.
-  llvm::function_ref<bool(mlir::Operation *)> comesLate;
+  llvm::function_ref<bool(mlir::Operation *)> isScheduledLate;
 };
 
 /// Partitions `block`. Without `fuse`, each compute operation is alone (with

@@ -181,7 +181,7 @@ private:
   }
 
   /// A result of a branch: the value of each side, one of which may be null.
-  struct Given {
+  struct BranchResult {
     Value left, right;
     Value any() const { return left ? left : right; }
   };
@@ -190,11 +190,11 @@ private:
   /// this one. A result with a value on only one side replaces that value in
   /// the rest of this branch.
   scf::IfOp splitBefore(Operation *left, Operation *right,
-                        ArrayRef<Given> given) {
+                        ArrayRef<BranchResult> results) {
     builder.setInsertionPoint(branch);
     Location loc = branch.getLoc();
     SmallVector<Type> types = llvm::map_to_vector(
-        given, [](const Given &one) { return one.any().getType(); });
+        results, [](const BranchResult &one) { return one.any().getType(); });
     auto first = scf::IfOp::create(builder, loc, types, branch.getCondition(),
                                    /*withElseRegion=*/true);
     for (bool isThen : {true, false}) {
@@ -204,14 +204,14 @@ private:
                                 Block::iterator(isThen ? left : right));
       builder.setInsertionPointToEnd(&to);
       SmallVector<Value> yielded;
-      for (const Given &one : given) {
+      for (const BranchResult &one : results) {
         Value own = isThen ? one.left : one.right;
         yielded.push_back(
             own ? own : createPlaceholder(builder, loc, one.any().getType()));
       }
       scf::YieldOp::create(builder, loc, yielded);
     }
-    for (auto [one, result] : llvm::zip_equal(given, first.getResults()))
+    for (auto [one, result] : llvm::zip_equal(results, first.getResults()))
       if (!one.left || !one.right)
         one.any().replaceUsesWithIf(result, [&](OpOperand &use) {
           return branch->isAncestor(use.getOwner());
@@ -221,7 +221,7 @@ private:
 
   /// Moves the operations before two loops or branches into a new branch.
   void cutBefore(Operation *left, Operation *right) {
-    SmallVector<Given> given;
+    SmallVector<BranchResult> results;
     for (bool isThen : {true, false}) {
       Operation *op = isThen ? left : right;
       auto isUsed = [&](Value result) {
@@ -234,10 +234,11 @@ private:
            llvm::make_range(op->getBlock()->begin(), Block::iterator(op)))
         for (Value result :
              llvm::make_filter_range(before.getResults(), isUsed))
-          given.push_back(isThen ? Given{result, {}} : Given{{}, result});
+          results.push_back(isThen ? BranchResult{result, {}}
+                                   : BranchResult{{}, result});
     }
-    scf::IfOp first = splitBefore(left, right, given);
-    if (given.empty() && isMemoryEffectFree(first))
+    scf::IfOp first = splitBefore(left, right, results);
+    if (results.empty() && isMemoryEffectFree(first))
       first.erase();
   }
 
@@ -269,18 +270,18 @@ private:
     SmallVector<Value> ofLeft = findCarried(left), ofRight = findCarried(right);
     // Operands that are the same value on both sides need no result.
     SmallVector<unsigned> operands;
-    SmallVector<Given> given;
+    SmallVector<BranchResult> results;
     for (auto [i, pair] : llvm::enumerate(
              llvm::zip_equal(left->getOperands(), right->getOperands())))
       if (auto [x, y] = pair; x != y) {
         operands.push_back(i);
-        given.push_back({x, y});
+        results.push_back({x, y});
       }
     for (Value value : ofLeft)
-      given.push_back({value, {}});
+      results.push_back({value, {}});
     for (Value value : ofRight)
-      given.push_back({{}, value});
-    scf::IfOp first = splitBefore(left, right, given);
+      results.push_back({{}, value});
+    scf::IfOp first = splitBefore(left, right, results);
     for (auto [i, result] : llvm::zip(operands, first.getResults()))
       for (Operation *op : {left, right})
         op->setOperand(i, result);
@@ -304,10 +305,11 @@ private:
     for (Value operand : op->getOperands())
       if (branch->isAncestor(operand.getParentBlock()->getParentOp()))
         carried.insert(operand);
-    SmallVector<Given> given = llvm::map_to_vector(carried, [&](Value value) {
-      return isThen ? Given{value, {}} : Given{{}, value};
-    });
-    splitBefore(isThen ? op : other, isThen ? other : op, given);
+    SmallVector<BranchResult> results =
+        llvm::map_to_vector(carried, [&](Value value) {
+          return isThen ? BranchResult{value, {}} : BranchResult{{}, value};
+        });
+    splitBefore(isThen ? op : other, isThen ? other : op, results);
     op->moveBefore(branch);
     if (wait)
       wait->moveBefore(branch);

@@ -18,14 +18,14 @@ namespace {
 
 /// The dimensions that are static in the result of a cast and dynamic in its
 /// operand.
-SmallVector<int64_t> getPromised(tensor::CastOp cast) {
+SmallVector<int64_t> getAsserted(tensor::CastOp cast) {
   auto from = dyn_cast<RankedTensorType>(cast.getSource().getType()),
        to = dyn_cast<RankedTensorType>(cast.getType());
-  SmallVector<int64_t> promised;
+  SmallVector<int64_t> asserted;
   for (int64_t d = 0; from && to && d < to.getRank(); ++d)
     if (from.isDynamicDim(d) && !to.isDynamicDim(d))
-      promised.push_back(d);
-  return promised;
+      asserted.push_back(d);
+  return asserted;
 }
 
 std::string getMessage(tensor::CastOp cast, int64_t dimension) {
@@ -88,7 +88,7 @@ struct CheckCasts : impl::CheckCastsPassBase<CheckCasts> {
   void runOnOperation() override {
     SmallVector<tensor::CastOp> casts;
     getOperation().walk([&](tensor::CastOp cast) {
-      if (!getPromised(cast).empty())
+      if (!getAsserted(cast).empty())
         casts.push_back(cast);
     });
     if (casts.empty())
@@ -96,7 +96,7 @@ struct CheckCasts : impl::CheckCastsPassBase<CheckCasts> {
     for (tensor::CastOp cast : casts) {
       OpBuilder builder(cast);
       Value value = cast.getSource();
-      for (int64_t dimension : getPromised(cast))
+      for (int64_t dimension : getAsserted(cast))
         value = withCheckedSize(builder, cast, value, dimension);
       if (value.getType() != cast.getType())
         value = tensor::CastOp::create(builder, cast.getLoc(), cast.getType(),

@@ -1,5 +1,4 @@
-//===- InterchangeBranch.cpp - Interchange a branch with nested control flow
-//-===//
+//===- InterchangeBranch.cpp - Branches around control flow ---------------===//
 
 #include "passes/Lower/InterchangeBranch.h"
 

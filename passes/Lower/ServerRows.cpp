@@ -167,12 +167,12 @@ FailureOr<Value> ServerRows::lookUp(Value table, Value ids) {
   if (failed(selected))
     return failure();
   Counts counts = gatherCounts(selected->count);
-  Value asked = gatherRows(selected->ids, counts.total, selected->bound);
-  Value found = lookUpRows(builder, loc, table, asked);
-  Value given = exchange(collective::Kind::Scatter, {found, counts.all},
-                         cast<RankedTensorType>(found.getType()),
-                         selected->count, selected->bound);
-  return lookUpRows(builder, loc, given, selected->positions);
+  Value requested = gatherRows(selected->ids, counts.total, selected->bound);
+  Value found = lookUpRows(builder, loc, table, requested);
+  Value received = exchange(collective::Kind::Scatter, {found, counts.all},
+                            cast<RankedTensorType>(found.getType()),
+                            selected->count, selected->bound);
+  return lookUpRows(builder, loc, received, selected->positions);
 }
 
 FailureOr<ServerRows::Slices> ServerRows::gather(Value values, Value indices) {

@@ -10,8 +10,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-bool PreferredStorages::mayTake(device::InvokeOp invoke, OpResult result,
-                                const Wanted &target) const {
+bool PreferredStorages::mayUse(device::InvokeOp invoke, OpResult result,
+                               const PreferredStorage &target) const {
   const Storage &storage = plan.storages[target.storage];
   bool isOnce = replicas == 1 || plan.once.contains(invoke);
   if ((storage.space == device::Space::Variable ||
@@ -73,7 +73,7 @@ bool PreferredStorages::isReadLater(Value value, Operation *op) const {
 }
 
 bool PreferredStorages::isStoredAtOnce(device::InvokeOp invoke,
-                                       const Wanted &target) const {
+                                       const PreferredStorage &target) const {
   return isChangedByOthers(target.storage) &&
          llvm::none_of(target.residents, [&](Value resident) {
            return isReadLater(resident, invoke);
@@ -83,7 +83,7 @@ bool PreferredStorages::isStoredAtOnce(device::InvokeOp invoke,
 std::optional<StorageId> PreferredStorages::variableInPlace(Operation *op,
                                                             OpResult result,
                                                             Value init) const {
-  const Wanted *target = find(result);
+  const PreferredStorage *target = find(result);
   if (!target || !isChangedByOthers(target->storage) || replicas != 1 ||
       plan.storageOf.at(init) != target->storage)
     return std::nullopt;

@@ -13,7 +13,7 @@ namespace lockstep {
 
 /// The storage in which a value should be computed to avoid a copy: that of a
 /// variable for its new value, or of a loop-carried value for the yielded one.
-struct Wanted {
+struct PreferredStorage {
   StorageId storage;
   /// Values that are in the storage before.
   mlir::SmallVector<mlir::Value> residents;
@@ -39,23 +39,24 @@ public:
 
   /// Requests that `value` is computed in `storage`. The first request for a
   /// value has priority.
-  void want(mlir::Value value, StorageId storage,
-            mlir::ArrayRef<mlir::Value> residents) {
-    wanted.try_emplace(
-        value, Wanted{storage, mlir::SmallVector<mlir::Value>(residents)});
+  void prefer(mlir::Value value, StorageId storage,
+              mlir::ArrayRef<mlir::Value> residents) {
+    preferences.try_emplace(
+        value,
+        PreferredStorage{storage, mlir::SmallVector<mlir::Value>(residents)});
   }
   /// The preferred storage of a value; null if there is none. Valid until the
-  /// next call of `want`.
-  const Wanted *find(mlir::Value value) const {
-    auto it = wanted.find(value);
-    return it == wanted.end() ? nullptr : &it->second;
+  /// next call of `prefer`.
+  const PreferredStorage *find(mlir::Value value) const {
+    auto it = preferences.find(value);
+    return it == preferences.end() ? nullptr : &it->second;
   }
 
   /// Whether `result` of `invoke` may be computed in its preferred storage: all
   /// values in it are dead, or are read by the invocation itself at the
   /// positions that it writes.
-  bool mayTake(device::InvokeOp invoke, mlir::OpResult result,
-               const Wanted &target) const;
+  bool mayUse(device::InvokeOp invoke, mlir::OpResult result,
+              const PreferredStorage &target) const;
 
   bool isChangedByOthers(StorageId id) const {
     return plan.storages[id].space == device::Space::Variable &&
@@ -64,7 +65,8 @@ public:
   /// Whether a new value that `invoke` computes in other memory must be copied
   /// to the variable directly after it: other workers change the variable, and
   /// its old value is not read later.
-  bool isStoredAtOnce(device::InvokeOp invoke, const Wanted &target) const;
+  bool isStoredAtOnce(device::InvokeOp invoke,
+                      const PreferredStorage &target) const;
   /// The storage of the variable whose new value is `result` of the loop or
   /// branch `op`, if other workers change it and `op` may update it in place:
   /// `init` is its old value, which is dead after the operation.
@@ -82,7 +84,7 @@ private:
   int64_t replicas;
   const replica::StrategyProperties &strategy;
   mlir::SymbolTableCollection &symbols;
-  llvm::DenseMap<mlir::Value, Wanted> wanted;
+  llvm::DenseMap<mlir::Value, PreferredStorage> preferences;
 };
 
 } // namespace lockstep

@@ -21,9 +21,10 @@ StorageAssigner::StorageAssigner(func::FuncOp step, int64_t replicas,
                                  bool reuse, StepLayout &layout)
     : step(step), replicas(replicas), reuse(reuse), layout(layout),
       lifetimes(step), uniformity(step),
-      wanted(lifetimes, plan, replicas,
-             replica::StrategyProperties::of(step->getParentOfType<ModuleOp>()),
-             uniformity.getSymbols()) {}
+      preferred(
+          lifetimes, plan, replicas,
+          replica::StrategyProperties::of(step->getParentOfType<ModuleOp>()),
+          uniformity.getSymbols()) {}
 
 FailureOr<StoragePlan> StorageAssigner::run() {
   WalkResult dynamic = step.walk([](Operation *op) {
@@ -112,13 +113,13 @@ void StorageAssigner::preferVariables() {
     if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {
       BlockArgument old = variables.at(getResultBinding(step, i).getName());
       nextValues[plan.storageOf.at(old)] = value;
-      wanted.want(value, plan.storageOf.at(old), {old});
+      preferred.prefer(value, plan.storageOf.at(old), {old});
     }
 }
 
 void StorageAssigner::storeAtOnce(device::InvokeOp invoke, OpResult result,
-                                  const Wanted &target) {
-  if (!wanted.isStoredAtOnce(invoke, target))
+                                  const PreferredStorage &target) {
+  if (!preferred.isStoredAtOnce(invoke, target))
     return;
   copyBefore(invoke->getNextNode(), result, target.storage);
   stored.insert({result, target.storage});
@@ -191,12 +192,13 @@ LogicalResult StorageAssigner::assign(device::InvokeOp invoke) {
       uniformity.getSymbols().lookupNearestSymbolFrom<device::KernelOp>(
           invoke, invoke.getKernelAttr());
   for (OpResult result : invoke->getResults()) {
-    const Wanted *target = wanted.find(result);
-    if (target && wanted.mayTake(invoke, result, *target)) {
+    const PreferredStorage *target = preferred.find(result);
+    if (target && preferred.mayUse(invoke, result, *target)) {
       hold(result, target->storage, position);
       continue;
     }
-    if (std::optional<StorageId> reused = takeOver(invoke, kernel, result)) {
+    if (std::optional<StorageId> reused =
+            reuseOperandStorage(invoke, kernel, result)) {
       hold(result, *reused, position);
     } else {
       hold(result, createStorage(spaceOf(result), getByteSize(result)),
@@ -214,9 +216,9 @@ LogicalResult StorageAssigner::assign(device::InvokeOp invoke) {
   return success();
 }
 
-std::optional<StorageId> StorageAssigner::takeOver(device::InvokeOp invoke,
-                                                   device::KernelOp kernel,
-                                                   OpResult result) {
+std::optional<StorageId>
+StorageAssigner::reuseOperandStorage(device::InvokeOp invoke,
+                                     device::KernelOp kernel, OpResult result) {
   std::optional<unsigned> argument =
       kernel.getInPlaceArgument(result.getResultNumber());
   if (!reuse || !argument)
@@ -281,7 +283,7 @@ LogicalResult StorageAssigner::assign(collective::StartOp start) {
     // The operands of a broadcast are read in place, since they need not be
     // contiguous. But a variable that other workers may change at any time is
     // copied first.
-    bool mayChange = wanted.isChangedByOthers(id);
+    bool mayChange = preferred.isChangedByOthers(id);
     bool isBroadcast =
         start.getRoot() && start.getKindProperties().isSameForAll();
     if (isBroadcast && !mayChange) {

@@ -42,7 +42,7 @@ private:
   /// Copies the new value of a variable that other workers change to it
   /// directly after `invoke`, if possible.
   void storeAtOnce(device::InvokeOp invoke, mlir::OpResult result,
-                   const Wanted &target);
+                   const PreferredStorage &target);
 
   //===--------------------------------------------------------------------===//
   // Operations
@@ -55,9 +55,9 @@ private:
   llvm::LogicalResult assign(device::InvokeOp invoke);
   /// The storage of the operand in whose memory `result` may be computed, if
   /// the operand is dead afterwards.
-  std::optional<StorageId> takeOver(device::InvokeOp invoke,
-                                    device::KernelOp kernel,
-                                    mlir::OpResult result);
+  std::optional<StorageId> reuseOperandStorage(device::InvokeOp invoke,
+                                               device::KernelOp kernel,
+                                               mlir::OpResult result);
   /// A batch is valid until the next one is loaded.
   llvm::LogicalResult assign(device::LoadBatchOp load);
   llvm::LogicalResult assign(collective::StartOp start);
@@ -123,9 +123,9 @@ private:
   llvm::StringMap<mlir::BlockArgument> variables;
   /// The new values of assigned variables, by their storages.
   llvm::DenseMap<StorageId, mlir::Value> nextValues;
-  PreferredStorages wanted;
-  /// Values that have been copied to the storage in which they are wanted, in
-  /// addition to their own.
+  PreferredStorages preferred;
+  /// Values that have been copied to their preferred storage, in addition to
+  /// their own.
   llvm::DenseSet<std::pair<mlir::Value, StorageId>> stored;
   /// Storages of loop-carried values.
   llvm::DenseSet<StorageId> carried;

@@ -14,7 +14,7 @@ StorageId StorageAssigner::assignCarried(Operation *loop, Value init,
                                          Value argument, OpResult result) {
   StorageId initial = plan.storageOf.at(init);
   if (std::optional<StorageId> variable =
-          result ? wanted.variableInPlace(loop, result, init) : std::nullopt;
+          result ? preferred.variableInPlace(loop, result, init) : std::nullopt;
       variable && isOnlyCarried(loop, init)) {
     plan.storageOf[argument] = *variable;
     return *variable;
@@ -84,7 +84,7 @@ LogicalResult StorageAssigner::assign(scf::ForOp loop) {
       return failure();
     ids.push_back(assignCarried(loop, init, argument, cast<OpResult>(result)));
     hold(result, ids.back(), lifetimes.getLast(loop));
-    wanted.want(yielded, ids.back(), {argument});
+    preferred.prefer(yielded, ids.back(), {argument});
   }
   if (failed(assignBlock(*loop.getBody())))
     return failure();
@@ -94,9 +94,10 @@ LogicalResult StorageAssigner::assign(scf::ForOp loop) {
 
 std::optional<StorageId> StorageAssigner::branchInPlace(scf::IfOp branch,
                                                         OpResult result) {
-  const Wanted *target = wanted.find(result);
+  const PreferredStorage *target = preferred.find(result);
   return target && !target->residents.empty()
-             ? wanted.variableInPlace(branch, result, target->residents.front())
+             ? preferred.variableInPlace(branch, result,
+                                         target->residents.front())
              : std::nullopt;
 }
 
@@ -110,7 +111,7 @@ LogicalResult StorageAssigner::assign(scf::IfOp branch) {
     ids.push_back(variable
                       ? *variable
                       : createStorage(spaceOf(result), getByteSize(result)));
-    residents.push_back(variable ? wanted.find(result)->residents
+    residents.push_back(variable ? preferred.find(result)->residents
                                  : SmallVector<Value>());
     extend(ids.back(), lifetimes.getFirst(branch), lifetimes.getLast(branch));
     hold(result, ids.back(), lifetimes.getLast(branch));
@@ -121,7 +122,7 @@ LogicalResult StorageAssigner::assign(scf::IfOp branch) {
     Operation *yield = region->front().getTerminator();
     for (auto [yielded, id, before] :
          llvm::zip_equal(yield->getOperands(), ids, residents))
-      wanted.want(yielded, id, before);
+      preferred.prefer(yielded, id, before);
     if (failed(assignBlock(region->front())))
       return failure();
     copyYielded(yield, yield->getOperands(), ids);
@@ -154,7 +155,7 @@ LogicalResult StorageAssigner::assign(scf::WhileOp loop) {
     for (BlockArgument argument : loop.getAfterArguments())
       if (plan.storageOf.at(argument) == ids[i])
         residents.push_back(argument);
-    wanted.want(yielded, ids[i], residents);
+    preferred.prefer(yielded, ids[i], residents);
   }
   if (failed(assignBlock(*loop.getAfterBody())))
     return failure();

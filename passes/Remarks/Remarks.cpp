@@ -78,8 +78,9 @@ std::string lockstep::collectiveText(collective::StartOp start) {
                         ? typeText(cast<RankedTensorType>(types.front()))
                         : countText(types.size(), "tensor"));
   if (std::optional<uint64_t> root = start.getRoot()) {
-    bool gives = start.getKindProperties().gives == runtime::Holders::root;
-    text += (gives ? " from rank " : " to rank ") + std::to_string(*root);
+    bool isFromRoot =
+        start.getKindProperties().operandHolders == runtime::Holders::root;
+    text += (isFromRoot ? " from rank " : " to rank ") + std::to_string(*root);
   }
   if (llvm::all_of(types, [](Type type) {
         return cast<RankedTensorType>(type).hasStaticShape();

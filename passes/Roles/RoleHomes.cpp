@@ -122,8 +122,8 @@ public:
       for (Flow &flow : getFlows(op))
         found.flows[flow.to] = flow.from;
     });
-    aim();
-    settle();
+    findTargets();
+    findHomes();
     // Only control flow uses decisions, so no other home depends on theirs.
     for (Value decision : decisions)
       found.homes[decision] = findDecisionHome(decision);
@@ -138,11 +138,11 @@ private:
   }
 
   void findExchange(collective::StartOp start) {
-    bool serverGives =
-        start.getKindProperties().gives == runtime::Holders::root;
+    bool serverSends =
+        start.getKindProperties().operandHolders == runtime::Holders::root;
     found.exchanges.insert(
         {start,
-         {start.getKind(), getRoleOfRank(*start.getRoot()), serverGives}});
+         {start.getKind(), getRoleOfRank(*start.getRoot()), serverSends}});
   }
 
   Role getVariableRole(StringRef name) {
@@ -160,7 +160,7 @@ private:
                : kReplicas;
   }
 
-  //===--- Aims: the server that a value is finally used by ---------------===//
+  //===--- Targets: the server that a value is finally used by ------------===//
 
   /// Walks def-use chains backwards from the new values of servers' variables,
   /// through values that are equal on all replicas. The search is breadth-first
@@ -171,7 +171,7 @@ private:
   /// With one replica all values are equal. Then the walk stops at values that
   /// `isPartOfUpdate` rejects: a server updates its variables, and does not
   /// compute gradients.
-  void aim() {
+  void findTargets() {
     struct Reached {
       Value value;
       Role role;
@@ -181,7 +181,7 @@ private:
     auto reach = [&](Value value, Role role, Type variable) {
       if ((uniformity.isUniform(value) ||
            (replicas == 1 && isPartOfUpdate(value, variable))) &&
-          aims.try_emplace(value, role).second)
+          targets.try_emplace(value, role).second)
         queue.push_back({value, role, variable});
     };
     auto returnOp =
@@ -193,7 +193,7 @@ private:
     // results that it receives.
     for (auto [op, exchange] : found.exchanges) {
       auto start = cast<collective::StartOp>(op);
-      for (Value value : exchange.serverGives ? ValueRange(start.getInputs())
+      for (Value value : exchange.serverSends ? ValueRange(start.getInputs())
                                               : ValueRange(start.getSizes()))
         reach(value, exchange.server, value.getType());
     }
@@ -225,7 +225,7 @@ private:
 
   //===--- Homes ----------------------------------------------------------===//
 
-  void settle() {
+  void findHomes() {
     for (BlockArgument argument : step.getArguments()) {
       auto binding = step.getArgAttrOfType<device::BindingAttr>(
           argument.getArgNumber(), "device.binding");
@@ -241,7 +241,7 @@ private:
       step.walk<WalkOrder::PreOrder>([&](Operation *op) {
         if (isProjected(op)) {
           for (Flow &flow : getFlows(op))
-            changed |= settleFlow(flow);
+            changed |= findHomeOfFlow(flow);
           return WalkResult::advance();
         }
         if (!op->hasTrait<OpTrait::IsTerminator>())
@@ -254,7 +254,7 @@ private:
     }
   }
 
-  bool settleFlow(const Flow &flow) {
+  bool findHomeOfFlow(const Flow &flow) {
     if (found.homes.contains(flow.to) || !isa<TensorType>(flow.to.getType()) ||
         llvm::none_of(flow.from,
                       [&](Value from) { return found.homes.contains(from); }))
@@ -265,8 +265,8 @@ private:
       found.homes[flow.to] = found.homes.lookup(flow.from.front());
       return true;
     }
-    auto aim = aims.find(flow.to);
-    found.homes[flow.to] = aim == aims.end() ? kReplicas : aim->second;
+    auto target = targets.find(flow.to);
+    found.homes[flow.to] = target == targets.end() ? kReplicas : target->second;
     return true;
   }
 
@@ -299,18 +299,18 @@ private:
   /// The role that computes a result; nullopt: every role that needs it, as far
   /// as is known in this round.
   std::optional<Role> findHome(Operation *op, OpResult result) {
-    auto aim = aims.find(result);
+    auto target = targets.find(result);
     if (auto wait = dyn_cast<collective::WaitOp>(op)) {
       if (std::optional<Exchange> exchange = found.getExchange(wait.getStart()))
-        return exchange->serverGives ? kReplicas : exchange->server;
-      if (aim == aims.end() || !isConvertible(wait.getStart()))
+        return exchange->serverSends ? kReplicas : exchange->server;
+      if (target == targets.end() || !isConvertible(wait.getStart()))
         return kReplicas;
       auto kind = wait.getStart().getKind() == collective::Kind::AllReduce
                       ? collective::Kind::Reduce
                       : collective::Kind::Gather;
       found.exchanges.insert(
-          {wait.getStart(), {kind, aim->second, /*serverGives=*/false}});
-      return aim->second;
+          {wait.getStart(), {kind, target->second, /*serverSends=*/false}});
+      return target->second;
     }
     if (!isMemoryEffectFree(op))
       return kReplicas;
@@ -330,17 +330,17 @@ private:
         where = home;
       }
       // A loop-invariant operand is sent once, before the loop.
-      atReplicas |=
-          home == kReplicas && !(aim != aims.end() && isInvariant(operand, op));
+      atReplicas |= home == kReplicas &&
+                    !(target != targets.end() && isInvariant(operand, op));
     }
-    if (atServers && aim != aims.end())
-      return where.value_or(aim->second);
+    if (atServers && target != targets.end())
+      return where.value_or(target->second);
     if (atReplicas || atServers)
       return kReplicas;
     bool depends = llvm::any_of(getNeededValues(op), [&](Value operand) {
       return found.getHome(operand).has_value();
     });
-    return depends ? std::optional<Role>(aim->second) : std::nullopt;
+    return depends ? std::optional<Role>(target->second) : std::nullopt;
   }
 
   /// The size of a tensor of numbers and of static shape; 0 for other values.
@@ -362,7 +362,7 @@ private:
   int64_t replicas;
   const llvm::SetVector<Value> &decisions;
   RoleHomes found;
-  llvm::DenseMap<Value, Role> aims;
+  llvm::DenseMap<Value, Role> targets;
   /// The first rank of each role.
   SmallVector<int64_t> firstRanks;
 };

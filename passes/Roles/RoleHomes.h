@@ -22,9 +22,9 @@ struct Exchange {
   Role server;
   /// True if the server sends and the replicas receive; false if the replicas
   /// send and the server receives.
-  bool serverGives;
+  bool serverSends;
 
-  bool gives(Role role) const { return (role == server) == serverGives; }
+  bool sends(Role role) const { return (role == server) == serverSends; }
 };
 
 /// The role that computes each value of a step in collective form, and the

@@ -174,10 +174,10 @@ private:
   void executeCollective(collective::StartOp start, Role role) {
     execute(getWait(start), role);
     std::optional<Exchange> exchange = placement.getExchange(start);
-    if (!exchange || exchange->gives(role))
+    if (!exchange || exchange->sends(role))
       for (Value operand : start.getInputs())
         need(operand, role);
-    if (!exchange || !exchange->gives(role))
+    if (!exchange || !exchange->sends(role))
       for (Value size : start.getSizes())
         need(size, role);
     if (exchange) {

@@ -181,7 +181,7 @@ private:
                                  collective::StartOp start) {
     SmallVector<Value> inputs, sizes;
     ArrayRef<Type> results;
-    if (exchange.gives(role)) {
+    if (exchange.sends(role)) {
       inputs = lookup(start.getInputs());
     } else {
       sizes = lookup(start.getSizes());
@@ -193,7 +193,7 @@ private:
                             inputs, results, sizes);
     part.setAxisAttr(start.getAxisAttr());
     part.setBytesPerPackAttr(start.getBytesPerPackAttr());
-    if (!exchange.gives(role))
+    if (!exchange.sends(role))
       part.setBoundsAttr(start.getBoundsAttr());
     return part;
   }
@@ -210,7 +210,7 @@ private:
     std::optional<Exchange> exchange = placement.getExchange(wait.getStart());
     if (!exchange) {
       builder.clone(*wait, mapping);
-    } else if (exchange->gives(role)) {
+    } else if (exchange->sends(role)) {
       collective::WaitOp::create(builder, wait.getLoc(), TypeRange(),
                                  mapping.lookup(wait.getPending()),
                                  lookup(wait.getInputs()));

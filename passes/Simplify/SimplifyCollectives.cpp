@@ -52,7 +52,7 @@ int64_t getGroupSize(StartOp start) {
 /// leaves it before all have issued the start.
 bool impliesBarrier(StartOp start) {
   const runtime::CollectiveProperties &kind = start.getKindProperties();
-  return kind.gives == runtime::Holders::all && kind.isSameForAll();
+  return kind.operandHolders == runtime::Holders::all && kind.isSameForAll();
 }
 
 //===----------------------------------------------------------------------===//

@@ -129,8 +129,8 @@ private:
     refuse(divergence, [&] {
       reportMissing(collective, divergence,
                     done + " they issue" +
-                        tellSideBySide({left, iteration, ""},
-                                       {right, {}, after}, matcher));
+                        describeSideBySide({left, iteration, ""},
+                                           {right, {}, after}, matcher));
     });
     return false;
   }
@@ -281,15 +281,15 @@ private:
                                   : "goes on to the end"};
       }
     }
-    std::string told;
+    std::string comparison;
     if (with && without &&
         matcher.findDifference(with->sequence, without->sequence))
-      told = "; up to the first difference they issue" +
-             tellSideBySide(*with, *without, matcher);
+      comparison = "; up to the first difference they issue" +
+                   describeSideBySide(*with, *without, matcher);
     ranks = members(op) ? uniformity.getPartitions().findSeparated(
                               divergence.partition, *members(op))
                         : std::nullopt;
-    reportMissing(op, divergence, told);
+    reportMissing(op, divergence, comparison);
   }
 
   std::optional<llvm::BitVector> members(Operation *op) const {
@@ -316,10 +316,10 @@ private:
                  : nullptr;
     };
     Operation *left = at(lhs), *right = at(rhs);
-    std::string told = "; up to the first difference they issue" +
-                       tellSideBySide(lhs, rhs, matcher);
+    std::string comparison = "; up to the first difference they issue" +
+                             describeSideBySide(lhs, rhs, matcher);
     if (!left || !right)
-      return reportMissing(left ? left : right, divergence, told);
+      return reportMissing(left ? left : right, divergence, comparison);
     InFlightDiagnostic diagnostic = emitUserError(left->getLoc());
     diagnostic << "'" << left->getName()
                << "' is issued by some replicas, while others issue "
@@ -329,8 +329,8 @@ private:
     attachVerdict(diagnostic, judge->judgeDifferent(lhs.sequence[difference],
                                                     rhs.sequence[difference],
                                                     divergence, ranks));
-    auto tell = [&](Operation *collective, const char *who, const Item &item,
-                    const Item &other) {
+    auto attachNote = [&](Operation *collective, const char *who,
+                          const Item &item, const Item &other) {
       Diagnostic &note =
           diagnostic.attachNote(getUserLocation(collective->getLoc()))
           << who << " issue ";
@@ -347,11 +347,12 @@ private:
                                                      : " in a branch")
              << detail;
     };
-    tell(left, "some replicas", lhs.sequence[difference],
-         rhs.sequence[difference]);
-    tell(right, "other replicas", rhs.sequence[difference],
-         lhs.sequence[difference]);
-    attachDivergenceNotes(diagnostic, uniformity, divergence, ranks, told);
+    attachNote(left, "some replicas", lhs.sequence[difference],
+               rhs.sequence[difference]);
+    attachNote(right, "other replicas", rhs.sequence[difference],
+               lhs.sequence[difference]);
+    attachDivergenceNotes(diagnostic, uniformity, divergence, ranks,
+                          comparison);
   }
 
   static void describe(Diagnostic &note, Operation *collective) {
@@ -369,7 +370,7 @@ private:
   }
 
   void reportMissing(Operation *collective, Divergence divergence,
-                     const std::string &told) {
+                     const std::string &comparison) {
     InFlightDiagnostic diagnostic = emitUserError(collective->getLoc());
     bool loops = isa<scf::ForOp, scf::WhileOp>(divergence.branch);
     diagnostic << "'" << collective->getName() << "' is "
@@ -384,7 +385,8 @@ private:
                        : "[E_COLLECTIVE_IN_CONTROL_FLOW]");
     attachVerdict(diagnostic,
                   judge->judgeMissing(collective, divergence, ranks));
-    attachDivergenceNotes(diagnostic, uniformity, divergence, ranks, told);
+    attachDivergenceNotes(diagnostic, uniformity, divergence, ranks,
+                          comparison);
   }
 
   void reportUnordered(Operation *collective, Operation *op) {

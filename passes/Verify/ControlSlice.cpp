@@ -21,15 +21,15 @@ using namespace mlir;
 
 namespace {
 
-/// Finds which values control flow, collectives and the asked operands depend
+/// Finds which values control flow, collectives and the slicing criteria depend
 /// on, and replaces operands that feed only other values by zeros.
 class Slicer {
 public:
   explicit Slicer(FunctionOpInterface function) : function(function) {}
 
   /// The value of `operand` must be the same in the slice.
-  void addAsked(OpOperand &operand) {
-    asked.insert(&operand);
+  void addCriterion(OpOperand &operand) {
+    criteria.insert(&operand);
     addNeeded(operand.get());
   }
 
@@ -45,9 +45,9 @@ public:
     while (!pending.empty())
       follow(pending.pop_back_val());
     for (auto &[operand, targets] : flows)
-      if (!asked.contains(operand) && llvm::none_of(targets, [&](Value target) {
-            return needed.contains(target);
-          }))
+      if (!criteria.contains(operand) &&
+          llvm::none_of(targets,
+                        [&](Value target) { return needed.contains(target); }))
         replace(*operand);
   }
 
@@ -92,15 +92,15 @@ private:
       addDecision(op, bounds);
       llvm::append_range(sources[loop.getInductionVar()], bounds);
       isFollowed.insert(loop.getInductionVar());
-      return addHandedOn(loop);
+      return addForwarded(loop);
     }
     if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       addDecision(op, loop.getConditionOp().getCondition());
-      return addHandedOn(loop);
+      return addForwarded(loop);
     }
     if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(op)) {
       addDecision(op, op->getOperands());
-      return addHandedOn(cast<RegionBranchOpInterface>(op));
+      return addForwarded(cast<RegionBranchOpInterface>(op));
     }
     if (isa<replica::MergeCallOp, replica::RunOp>(op)) {
       for (OpOperand &operand : op->getOpOperands())
@@ -164,7 +164,7 @@ private:
 
   /// Flows from the operands of a loop or branch and of its terminators to the
   /// arguments of its regions and to its results.
-  void addHandedOn(RegionBranchOpInterface op) {
+  void addForwarded(RegionBranchOpInterface op) {
     RegionBranchSuccessorMapping mapping;
     op.getSuccessorOperandInputMapping(mapping);
     auto add = [&](Operation *from) {
@@ -236,7 +236,7 @@ private:
   llvm::DenseMap<Value, SmallVector<Value>> sources;
   llvm::DenseSet<Value> isFollowed;
   std::vector<std::pair<OpOperand *, SmallVector<Value>>> flows;
-  llvm::DenseSet<OpOperand *> asked;
+  llvm::DenseSet<OpOperand *> criteria;
   llvm::DenseSet<Value> needed;
   SmallVector<Value> pending;
 };
@@ -272,7 +272,7 @@ ModuleOp cloneSymbols(ModuleOp original, int64_t replicas) {
 } // namespace
 
 ControlSlice::ControlSlice(FunctionOpInterface original, int64_t replicas,
-                           ArrayRef<OpOperand *> asked)
+                           ArrayRef<OpOperand *> criteria)
     : module(cloneSymbols(original->getParentOfType<ModuleOp>(), replicas)) {
   IRMapping mapping;
   Operation *copy = original->clone(mapping);
@@ -281,9 +281,9 @@ ControlSlice::ControlSlice(FunctionOpInterface original, int64_t replicas,
   for (auto [from, to] : mapping.getOperationMap())
     originals[to] = from;
   Slicer slicer(function);
-  for (OpOperand *operand : asked)
-    slicer.addAsked(mapping.lookup(operand->getOwner())
-                        ->getOpOperand(operand->getOperandNumber()));
+  for (OpOperand *operand : criteria)
+    slicer.addCriterion(mapping.lookup(operand->getOwner())
+                            ->getOpOperand(operand->getOperandNumber()));
   slicer.run();
 
   IRRewriter rewriter(copy->getContext());

@@ -21,10 +21,10 @@ namespace lockstep {
 /// A module with a copy of one step, program or function in collective form,
 /// and of the symbols that it refers to.
 struct ControlSlice {
-  /// A slice of `function` for `replicas` replicas. The operands `asked` have
-  /// the same values as in `function`.
+  /// A slice of `function` for `replicas` replicas. The operands `criteria`
+  /// (slicing criteria) have the same values as in `function`.
   ControlSlice(mlir::FunctionOpInterface function, int64_t replicas,
-               llvm::ArrayRef<mlir::OpOperand *> asked);
+               llvm::ArrayRef<mlir::OpOperand *> criteria);
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::FunctionOpInterface function;

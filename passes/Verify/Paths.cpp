@@ -64,19 +64,19 @@ std::optional<Sequence> PathFinder::find(Block *block, Block *join) {
 static SmallVector<Block *>
 findShortest(Block *from, Block *join,
              llvm::function_ref<bool(Block *)> isGoal) {
-  llvm::DenseMap<Block *, Block *> before = {{from, nullptr}};
+  llvm::DenseMap<Block *, Block *> predecessors = {{from, nullptr}};
   SmallVector<Block *> pending = {from};
   for (size_t i = 0; i < pending.size(); ++i) {
     Block *block = pending[i];
     if (isGoal(block)) {
-      SmallVector<Block *> way;
-      for (; block; block = before[block])
-        way.push_back(block);
-      std::reverse(way.begin(), way.end());
-      return way;
+      SmallVector<Block *> path;
+      for (; block; block = predecessors[block])
+        path.push_back(block);
+      std::reverse(path.begin(), path.end());
+      return path;
     }
     for (Block *successor : block->getSuccessors())
-      if (block != join && before.try_emplace(successor, block).second)
+      if (block != join && predecessors.try_emplace(successor, block).second)
         pending.push_back(successor);
   }
   return {};
@@ -86,11 +86,11 @@ bool PathFinder::findThrough(Block *block, Block *join, Block *target,
                              Sequence &sequence) {
   if (block == join)
     return false;
-  SmallVector<Block *> way = findShortest(
+  SmallVector<Block *> path = findShortest(
       block, join, [&](Block *reached) { return reached == target; });
-  for (Block *passed : way)
+  for (Block *passed : path)
     append(sequence, passed);
-  return !way.empty();
+  return !path.empty();
 }
 
 Sequence PathFinder::findAny(Block *block, Block *join) {

@@ -25,8 +25,7 @@ static constexpr size_t kMostConstants = 256, kMostElements = 16, kBatches = 4;
 static constexpr int64_t kLargestSize = 4;
 /// A tensor with more elements than this is filled with one number.
 static constexpr int64_t kLargestDrawn = 4096;
-/// RandomInputs before this one avoid special floats (-0, infinities, NaN,
-/// extremes).
+/// Draws before this one avoid special floats (-0, infinities, NaN, extremes).
 static constexpr uint64_t kPlainDraws = 100;
 
 bool RandomInputs::isGiven(FunctionOpInterface function, unsigned index) {
@@ -239,12 +238,12 @@ InputSample RandomInputs::draw(uint64_t number) {
       return source.drawValue(type, drawShape(type, bounds, below));
     };
     std::vector<Data> values(replicas);
-    uint64_t way = isEqual ? 0 : 1 + below(3);
+    uint64_t kind = isEqual ? 0 : 1 + below(3);
     uint64_t single = below(replicas);
     Data one = drawOne(), other = drawOne();
     for (auto [replica, value] : llvm::enumerate(values))
-      value = way == 0            ? one
-              : way == 1          ? drawOne()
+      value = kind == 0           ? one
+              : kind == 1         ? drawOne()
               : replica == single ? one
                                   : other;
     return values;

@@ -30,7 +30,7 @@ struct InputSample {
   std::vector<std::vector<interpret::Value>> batches;
 };
 
-/// RandomInputs inputs of a slice.
+/// Random inputs of a slice.
 class RandomInputs {
 public:
   RandomInputs(const ControlSlice &slice, int64_t replicas);

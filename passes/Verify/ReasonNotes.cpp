@@ -16,7 +16,7 @@ using namespace lockstep;
 using namespace mlir;
 
 /// Notes that are emitted from each end of a long chain of reasons.
-static constexpr size_t kToldAtEachEnd = 6;
+static constexpr size_t kNotesAtEachEnd = 6;
 
 InFlightDiagnostic lockstep::emitUserError(Location location) {
   return emitError(getUserLocation(location));
@@ -94,21 +94,21 @@ static Location getLocation(Value value, const Reason &reason) {
 }
 
 /// The chain of reasons from `value` to its source, one for each line of the
-/// user's program; `told` is a line that has a note already.
+/// user's program; `lineBefore` is the line of the note before them.
 static SmallVector<std::pair<Location, std::string>>
 collectNotes(const UniformityAnalysis &uniformity, Value value,
-             std::optional<RankPair> ranks, StringRef told) {
+             std::optional<RankPair> ranks, StringRef lineBefore) {
   SmallVector<std::pair<Location, std::string>> notes;
-  std::string last = told.str();
-  auto way = uniformity.explain(value, ranks);
-  for (auto [index, step] : llvm::enumerate(way)) {
+  std::string last = lineBefore.str();
+  auto chain = uniformity.explain(value, ranks);
+  for (auto [index, step] : llvm::enumerate(chain)) {
     auto &[at, reason] = step;
     Location location = getLocation(at, reason);
     std::string line = userLocation(location);
     // An argument without a line is reported at the line that uses it.
     if (line.empty() && !notes.empty())
       location = notes.back().first;
-    bool isSource = index + 1 == way.size();
+    bool isSource = index + 1 == chain.size();
     if (!line.empty() && line == last) {
       // Of several operations on one line, keep the one nearest to the source.
       if (!notes.empty())
@@ -125,9 +125,9 @@ collectNotes(const UniformityAnalysis &uniformity, Value value,
 static void attachNotes(InFlightDiagnostic &diagnostic,
                         ArrayRef<std::pair<Location, std::string>> notes) {
   size_t skipFrom = notes.size(), skipTo = notes.size();
-  if (notes.size() > 2 * kToldAtEachEnd + 1) {
-    skipFrom = kToldAtEachEnd;
-    skipTo = notes.size() - kToldAtEachEnd;
+  if (notes.size() > 2 * kNotesAtEachEnd + 1) {
+    skipFrom = kNotesAtEachEnd;
+    skipTo = notes.size() - kNotesAtEachEnd;
   }
   for (size_t i = 0; i < notes.size(); ++i) {
     if (i == skipFrom) {
@@ -142,7 +142,8 @@ static void attachNotes(InFlightDiagnostic &diagnostic,
 void lockstep::attachReasonChain(InFlightDiagnostic &diagnostic,
                                  const UniformityAnalysis &uniformity,
                                  Value value, std::optional<RankPair> ranks) {
-  attachNotes(diagnostic, collectNotes(uniformity, value, ranks, /*told=*/""));
+  attachNotes(diagnostic,
+              collectNotes(uniformity, value, ranks, /*lineBefore=*/""));
 }
 
 void lockstep::attachDivergenceNotes(InFlightDiagnostic &diagnostic,

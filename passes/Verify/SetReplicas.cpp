@@ -56,19 +56,19 @@ private:
   FailureOr<replica::StrategyOp> findStrategy() {
     ModuleOp module = getOperation();
     auto strategies = module.getOps<replica::StrategyOp>();
-    std::optional<replica::Kind> asked = replica::symbolizeKind(strategy);
+    std::optional<replica::Kind> requested = replica::symbolizeKind(strategy);
     if (!strategies.empty()) {
       replica::StrategyOp found = *strategies.begin();
-      if (asked && *asked != found.getKind())
+      if (requested && *requested != found.getKind())
         return found.emitError("the strategy is '")
                << stringifyKind(found.getKind())
                << "', but --strategy asks for '" << strategy << "'";
       return found;
     }
-    if (!asked && replicas == 0)
+    if (!requested && replicas == 0)
       return module.emitError(
           "expected a replica count, by --replicas or a 'replica.strategy'");
-    replica::Kind kind = asked.value_or(
+    replica::Kind kind = requested.value_or(
         replicas == 1 ? replica::Kind::OneDevice : replica::Kind::Mirrored);
     // The symbol table renames the strategy if a variable has its name.
     SymbolTable symbols(module);
@@ -174,26 +174,26 @@ private:
              << "' has no servers, but --partitioner asks for '" << partitioner
              << "'";
     std::string message;
-    replica::PartitionerAttr asked;
+    replica::PartitionerAttr requested;
     {
       ScopedDiagnosticHandler handler(&getContext(),
                                       [&](Diagnostic &diagnostic) {
                                         message = diagnostic.str();
                                         return success();
                                       });
-      asked = dyn_cast_or_null<replica::PartitionerAttr>(parseAttribute(
+      requested = dyn_cast_or_null<replica::PartitionerAttr>(parseAttribute(
           "#replica.partitioner<" + partitioner + ">", &getContext()));
     }
-    if (!asked)
+    if (!requested)
       return strategy.emitError(
                  "--partitioner: expected 'fixed N', 'min_size [bytes B] "
                  "[shards M]' or 'max_size bytes B [shards M]', found '")
              << partitioner << "': " << message;
-    if (strategy.getPartitioner() && strategy.getPartitionerAttr() != asked)
+    if (strategy.getPartitioner() && strategy.getPartitionerAttr() != requested)
       return strategy.emitError("the strategy has the partitioner ")
              << strategy.getPartitionerAttr() << ", but --partitioner asks for "
-             << asked;
-    strategy.setPartitionerAttr(asked);
+             << requested;
+    strategy.setPartitionerAttr(requested);
     return success();
   }
 };

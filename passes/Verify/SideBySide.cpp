@@ -17,7 +17,7 @@ using namespace lockstep;
 using namespace mlir;
 
 /// The most equal lines that are shown before a difference.
-static constexpr size_t kToldBefore = 3;
+static constexpr size_t kEqualLinesShown = 3;
 
 std::string lockstep::describeCollective(Operation *collective) {
   std::string text;
@@ -145,7 +145,8 @@ public:
         matcher.findDifference(lhs.sequence, rhs.sequence);
     size_t difference =
         found.value_or(std::min(lhs.sequence.size(), rhs.sequence.size()));
-    size_t first = difference > kToldBefore ? difference - kToldBefore : 0;
+    size_t first =
+        difference > kEqualLinesShown ? difference - kEqualLinesShown : 0;
     if (first > 0)
       add(depth,
           "(" + std::to_string(first) +
@@ -234,9 +235,9 @@ private:
 
 } // namespace
 
-std::string lockstep::tellSideBySide(const IssuedPath &lhs,
-                                     const IssuedPath &rhs,
-                                     SequenceMatcher &matcher) {
+std::string lockstep::describeSideBySide(const IssuedPath &lhs,
+                                         const IssuedPath &rhs,
+                                         SequenceMatcher &matcher) {
   Table table(matcher);
   table.add(0, lhs.who, rhs.who, false);
   table.compare(lhs, rhs, 0);

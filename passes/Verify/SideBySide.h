@@ -45,8 +45,8 @@ std::string describeDetail(const Item &item, const Item &other);
 ///
 /// Only the last few equal lines are shown; loops and branches whose regions
 /// differ are expanded.
-std::string tellSideBySide(const IssuedPath &lhs, const IssuedPath &rhs,
-                           SequenceMatcher &matcher);
+std::string describeSideBySide(const IssuedPath &lhs, const IssuedPath &rhs,
+                               SequenceMatcher &matcher);
 
 } // namespace lockstep
 

@@ -30,10 +30,10 @@ StringRef lockstep::toString(const Verdict &verdict) {
 void lockstep::attachVerdict(InFlightDiagnostic &diagnostic,
                              const Verdict &verdict) {
   diagnostic << " (" << toString(verdict) << ": " << verdict.reason << ")";
-  Diagnostic *told = diagnostic.getUnderlyingDiagnostic();
-  if (!told)
+  Diagnostic *underlying = diagnostic.getUnderlyingDiagnostic();
+  if (!underlying)
     return;
-  Builder builder(told->getLocation().getContext());
+  Builder builder(underlying->getLocation().getContext());
   SmallVector<NamedAttribute> entries = {
       builder.getNamedAttr(kVerdict, builder.getStringAttr(toString(verdict))),
       builder.getNamedAttr(kReason, builder.getStringAttr(verdict.reason))};
@@ -42,10 +42,10 @@ void lockstep::attachVerdict(InFlightDiagnostic &diagnostic,
       !line.empty())
     entries.push_back(
         builder.getNamedAttr(kCondition, builder.getStringAttr(line)));
-  told->getMetadata().push_back(
+  underlying->getMetadata().push_back(
       DiagnosticArgument(Attribute(builder.getDictionaryAttr(entries))));
   if (verdict.inputs)
-    told->getMetadata().push_back(
+    underlying->getMetadata().push_back(
         DiagnosticArgument(Attribute(verdict.inputs)));
 }
 
@@ -106,7 +106,7 @@ static SmallVector<Value> getConditions(Operation *branch) {
 /// An operation in a region of several blocks is assumed to be
 /// control-dependent on all branches between them.
 std::vector<Judge::Step> Judge::getControlPath(Operation *place) const {
-  std::vector<Step> way;
+  std::vector<Step> path;
   for (Operation *op = place; op != function; op = op->getParentOp()) {
     Region *region = op->getParentRegion();
     Operation *parent = region->getParentOp();
@@ -115,36 +115,36 @@ std::vector<Judge::Step> Judge::getControlPath(Operation *place) const {
         isa<scf::WhileOp>(parent) && region->getRegionNumber() == 0;
     if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(parent) &&
         !isAlwaysReached)
-      way.push_back({parent, region->getRegionNumber()});
+      path.push_back({parent, region->getRegionNumber()});
     if (!region->hasOneBlock())
       for (Block &block : *region)
         if (block.getNumSuccessors() > 1)
-          way.push_back({block.getTerminator(), 0});
+          path.push_back({block.getTerminator(), 0});
   }
-  return way;
+  return path;
 }
 
 /// Removes ranks from `ranks` that are known not to take the step. Some rank
 /// takes it: operations that no rank reaches are not checked.
-Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
+Judge::Taken Judge::classify(const Step &step, llvm::BitVector &ranks) const {
   const RankConstants &constants = uniformity.getConstants();
   if (isa<scf::IfOp, scf::IndexSwitchOp>(step.branch) &&
       matchPattern(step.branch->getOperand(0), m_Constant()))
-    return Leads::Always;
-  llvm::BitVector there;
+    return Taken::Always;
+  llvm::BitVector taking;
   if (auto loop = dyn_cast<scf::ForOp>(step.branch)) {
     if (loop.getStaticTripCount())
-      return Leads::Always;
+      return Taken::Always;
     for (uint64_t iterations : constants.getTripCounts(loop))
-      there.push_back(iterations > 0);
+      taking.push_back(iterations > 0);
   } else {
     for (unsigned region : constants.getTakenRegions(step.branch))
-      there.push_back(region == step.region);
+      taking.push_back(region == step.region);
   }
-  if (there.empty() || there.size() != ranks.size())
-    return Leads::ByInput;
-  ranks &= there;
-  return there.all() ? Leads::Always : Leads::ByRank;
+  if (taking.empty() || taking.size() != ranks.size())
+    return Taken::ByInput;
+  ranks &= taking;
+  return taking.all() ? Taken::Always : Taken::ByRank;
 }
 
 /// Branches and loops inside of `branch` may issue the collectives that seem to
@@ -278,11 +278,11 @@ Verdict Judge::searchCounterexample(const Question &question,
                    (findsExamples ? search.describeEffort()
                                   : "lockstep-verify searches for an example"),
                staticVerdict.condition);
-    verdict.isDoubtful = true;
+    verdict.isUnconfirmed = true;
     return verdict;
   }
   Verdict verdict = isWrong("", witness->branch);
-  verdict.isSeen = true;
+  verdict.hasExample = true;
   verdict.inputs = search.getInputs(*witness);
   bool isInside = witness->branch != question.branch;
   SmallVector<Value> values = isInside ? getConditions(witness->branch)
@@ -331,15 +331,15 @@ Verdict Judge::judgeByRank(const Question &question,
 }
 
 Verdict Judge::judge(const Question &question) {
-  StaticVerdict opinion = judgeStatically(question);
+  StaticVerdict fromForm = judgeStatically(question);
   Operation *other = question.use ? findOtherWriter(question.use) : nullptr;
-  if (opinion.state == StaticVerdict::Final &&
-      !(opinion.verdict.isWrong && other))
-    return opinion.verdict;
-  Verdict verdict = searchCounterexample(question, std::move(opinion.verdict));
+  if (fromForm.state == StaticVerdict::Final &&
+      !(fromForm.verdict.isWrong && other))
+    return fromForm.verdict;
+  Verdict verdict = searchCounterexample(question, std::move(fromForm.verdict));
   // A later write to the same variable may restore a value that is equal on all
   // replicas.
-  if (verdict.isDoubtful && other)
+  if (verdict.isUnconfirmed && other)
     return isOpen("whether " + describe(other) +
                       " replaces it could not be decided",
                   verdict.condition);
@@ -375,14 +375,14 @@ Judge::StaticVerdict Judge::judgeStatically(const Question &question) const {
   for (const Step &step : getControlPath(question.place)) {
     if (step.branch == question.branch)
       continue;
-    Leads known = leads(step, ranks);
+    Taken taken = classify(step, ranks);
     bool isInside =
         question.branch && question.branch->isProperAncestor(step.branch);
-    if (known == Leads::ByRank && isInside)
+    if (taken == Taken::ByRank && isInside)
       return {
           isOpen("whether replicas that differ come there could not be decided",
                  step.branch)};
-    if (known == Leads::ByInput)
+    if (taken == Taken::ByInput)
       onPath.insert(step.branch);
   }
   if (question.branch) {
@@ -396,12 +396,12 @@ Judge::StaticVerdict Judge::judgeStatically(const Question &question) const {
         isOpen("it depends on " + std::to_string(others.size()) + " branches",
                question.branch),
         StaticVerdict::Final};
-  Inputs asked = Inputs::of(question.value);
+  Inputs ofValue = Inputs::of(question.value);
   std::vector<Inputs> inputs;
   for (Operation *other : others)
     inputs.push_back(Inputs::of(getConditions(other)));
 
-  auto share = [&](Operation *one, Operation *other) -> StaticVerdict {
+  auto mayAgree = [&](Operation *one, Operation *other) -> StaticVerdict {
     return {isOpen("whether " + describe(one) + " and " + describe(other) +
                        " decide alike could not be decided",
                    one)};
@@ -412,7 +412,7 @@ Judge::StaticVerdict Judge::judgeStatically(const Question &question) const {
   if (question.isKnown) {
     for (auto [other, from] : llvm::zip_equal(others, inputs))
       if (from.hasRank)
-        return question.branch ? share(question.branch, other)
+        return question.branch ? mayAgree(question.branch, other)
                                : StaticVerdict{isOpen(
                                      "whether replicas that differ come there "
                                      "could not be decided",
@@ -433,9 +433,9 @@ Judge::StaticVerdict Judge::judgeStatically(const Question &question) const {
     // A condition that shares inputs with other branches may be the same for
     // all replicas that reach it.
     for (auto [other, from] : llvm::zip_equal(others, inputs))
-      if (asked.intersects(from))
+      if (ofValue.intersects(from))
         return question.branch
-                   ? share(question.branch, other)
+                   ? mayAgree(question.branch, other)
                    : StaticVerdict{isOpen(
                          "whether values that differ come there through " +
                              describe(other) + " could not be decided",
@@ -456,7 +456,7 @@ Judge::StaticVerdict Judge::judgeStatically(const Question &question) const {
       continue;
     bool isFree =
         (!inputs[i].arguments.empty() || !inputs[i].variables.empty()) &&
-        !inputs[i].intersects(asked);
+        !inputs[i].intersects(ofValue);
     for (size_t j = 0; j < inputs.size(); ++j)
       isFree &= i == j || !onPath.contains(others[j]) ||
                 !inputs[i].intersects(inputs[j]);

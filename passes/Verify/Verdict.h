@@ -30,9 +30,10 @@ struct Verdict {
   /// The branch or loop whose condition `reason` is about; null if there is
   /// none.
   mlir::Operation *condition = nullptr;
-  /// `isSeen`: it is wrong, and an example has been executed. `isDoubtful`: the
-  /// form of the program suggests that it is wrong, but no example is known.
-  bool isSeen = false, isDoubtful = false;
+  /// `hasExample`: it is wrong, and an example has been executed.
+  /// `isUnconfirmed`: the form of the program suggests that it is wrong, but no
+  /// example is known.
+  bool hasExample = false, isUnconfirmed = false;
   /// The inputs of the example, as in `WitnessSearch::getInputs`; null if they
   /// are not recorded.
   mlir::DictionaryAttr inputs = {};
@@ -91,7 +92,9 @@ private:
     mlir::Operation *branch;
     unsigned region;
   };
-  enum class Leads { Always, ByRank, ByInput };
+  /// Which replicas take a step: all, those of certain ranks, or those with
+  /// certain inputs.
+  enum class Taken { Always, ByRank, ByInput };
   /// Whether `value` can be different on two replicas that reach `place`.
   struct Question {
     mlir::Operation *place;
@@ -127,7 +130,7 @@ private:
   Verdict judgeByRank(const Question &question,
                       const llvm::BitVector &ranks) const;
   std::vector<Step> getControlPath(mlir::Operation *place) const;
-  Leads leads(const Step &step, llvm::BitVector &ranks) const;
+  Taken classify(const Step &step, llvm::BitVector &ranks) const;
   void addInside(mlir::Operation *branch,
                  llvm::SetVector<mlir::Operation *> &others) const;
   bool isKnown(const Divergence &divergence) const;

@@ -57,9 +57,9 @@ struct Trace {
 class WitnessSearch::Runner {
 public:
   Runner(FunctionOpInterface function, int64_t replicas,
-         ArrayRef<OpOperand *> asked, ArrayRef<Operation *> branches,
+         ArrayRef<OpOperand *> criteria, ArrayRef<Operation *> branches,
          int64_t &budget)
-      : slice(function, replicas, asked), replicas(replicas),
+      : slice(function, replicas, criteria), replicas(replicas),
         numBranches(branches.size()), budget(budget) {
     ScopedDiagnosticHandler silent(function.getContext(),
                                    [](Diagnostic &) { return success(); });
@@ -75,11 +75,11 @@ public:
     // The cost of waiting in each collective, assuming that none is in a loop.
     SymbolTableCollection symbols;
     slice.function->walk([&](Operation *op) {
-      ofRun += isCollective(op, symbols) && !interpret::isWithoutUse(op)
-                   ? replicas * interpret::kCostOfWait
-                   : 0;
+      runBudget += isCollective(op, symbols) && !interpret::isWithoutUse(op)
+                       ? replicas * interpret::kCostOfWait
+                       : 0;
     });
-    ofRun = std::min(ofRun, kMostOfRun);
+    runBudget = std::min(runBudget, kMostOfRun);
     interpreter = std::move(*created);
     draws.emplace(slice, replicas);
     interpret::RunOptions options;
@@ -87,10 +87,11 @@ public:
     options.switchesOnlyAtWaits = true;
     options.unusedCollectivesWaitLate = true;
     options.budget = &left;
-    options.onBranch = [this](int64_t replica, Operation *branch, int64_t way) {
+    options.onBranch = [this](int64_t replica, Operation *branch,
+                              int64_t region) {
       if (auto found = trace.numbers.find(branch);
           replica >= 0 && found != trace.numbers.end())
-        trace.paths[found->second][replica].push_back(way);
+        trace.paths[found->second][replica].push_back(region);
     };
     interpreter->setOptions(options);
   }
@@ -99,7 +100,7 @@ public:
 
   /// The error of run `number`; one without an operation if it ends.
   interpret::Failure run(uint64_t number) {
-    int64_t allowed = std::min(budget, ofRun);
+    int64_t allowed = std::min(budget, runBudget);
     left = allowed;
     interpret::Failure failure = runWithin(number);
     int64_t used = allowed - left;
@@ -108,9 +109,9 @@ public:
     bool isTooLong = failure.op && failure.kind == FailureKind::TooLong;
     if (!isTooLong)
       longest = std::max(longest, used);
-    ofRun = std::min(kMostOfRun, isTooLong && longest == 0
-                                     ? ofRun * 2
-                                     : std::max(ofRun, longest * 4));
+    runBudget = std::min(kMostOfRun, isTooLong && longest == 0
+                                         ? runBudget * 2
+                                         : std::max(runBudget, longest * 4));
     return failure;
   }
 
@@ -175,7 +176,7 @@ private:
   int64_t &budget;
   /// The budget of the next run, what is left of that of the current run, and
   /// the most that a run which terminated has used.
-  int64_t ofRun = kLeastOfRun, left = 0, longest = 0;
+  int64_t runBudget = kLeastOfRun, left = 0, longest = 0;
   std::unique_ptr<interpret::Interpreter> interpreter;
   std::optional<RandomInputs> draws;
 };
@@ -200,7 +201,7 @@ WitnessSearch::WitnessSearch(FunctionOpInterface function,
 WitnessSearch::~WitnessSearch() = default;
 
 std::unique_ptr<WitnessSearch::Runner>
-WitnessSearch::makeRunner(ArrayRef<OpOperand *> asked,
+WitnessSearch::makeRunner(ArrayRef<OpOperand *> criteria,
                           ArrayRef<Operation *> branches) {
   effort = {replicas > kMostReplicas ? Effort::TooManyReplicas
             : budget == 0            ? Effort::TooLong
@@ -211,7 +212,7 @@ WitnessSearch::makeRunner(ArrayRef<OpOperand *> asked,
   function->walk([&](Operation *) { ++operations; });
   budget = std::max<int64_t>(0, budget - operations * kCopied);
   auto runner =
-      std::make_unique<Runner>(function, replicas, asked, branches, budget);
+      std::make_unique<Runner>(function, replicas, criteria, branches, budget);
   if (runner->canRun())
     return runner;
   effort.end = Effort::NotExecuted;
@@ -305,17 +306,17 @@ static StringRef getVariable(FunctionOpInterface function, unsigned result) {
 
 std::optional<Witness>
 WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
-  SmallVector<OpOperand *> asked;
+  SmallVector<OpOperand *> criteria;
   for (OpOperand &operand : place->getOpOperands())
     if (!value || operand.get() == value)
-      asked.push_back(&operand);
+      criteria.push_back(&operand);
   // A result of the place is the value that its region yields.
   if (auto result = dyn_cast_or_null<OpResult>(value);
       result && result.getOwner() == place)
     for (Region &region : place->getRegions())
       for (Block &block : region)
         if (block.hasNoSuccessors())
-          asked.push_back(
+          criteria.push_back(
               &block.getTerminator()->getOpOperand(result.getResultNumber()));
   // Other writes to the same variable decide whether the copies differ in the
   // end.
@@ -323,25 +324,26 @@ WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
     function->walk([&](Operation *op) {
       if (op != place && op->getAttr("variable") == variable)
         for (OpOperand &operand : op->getOpOperands())
-          asked.push_back(&operand);
+          criteria.push_back(&operand);
     });
   SmallVector<Operation *> branches;
   if (branch)
     branches.push_back(branch);
-  std::unique_ptr<Runner> runner = makeRunner(asked, branches);
+  std::unique_ptr<Runner> runner = makeRunner(criteria, branches);
   if (!runner)
     return std::nullopt;
   bool returns = place->getParentOp() == function &&
                  place->hasTrait<OpTrait::ReturnLike>();
-  // Two replicas between which an asked result differs.
+  // Two replicas between which a result among the criteria differs.
   auto findDifferentResults = [&]() -> std::optional<RankPair> {
     unsigned position = 0;
     for (unsigned result = 0; result < place->getNumOperands(); ++result) {
       if (!getVariable(function, result).empty())
         continue;
-      bool isAsked = llvm::is_contained(asked, &place->getOpOperand(result));
-      for (unsigned replica = 1; isAsked && replica < runner->results.size();
-           ++replica)
+      bool isCriterion =
+          llvm::is_contained(criteria, &place->getOpOperand(result));
+      for (unsigned replica = 1;
+           isCriterion && replica < runner->results.size(); ++replica)
         if (position < runner->results[replica].size() &&
             !runner->results[replica][position].isIdentical(
                 runner->results[0][position]))
@@ -364,7 +366,7 @@ WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
       return getVariable(function, operand->getOperandNumber()) ==
              declaration.getSymName();
     };
-    bool isHere = returns ? llvm::any_of(asked, isBound)
+    bool isHere = returns ? llvm::any_of(criteria, isBound)
                           : hasWritten(one) || hasWritten(other);
     return isHere ? std::optional(RankPair(one, other)) : std::nullopt;
   };

@@ -77,7 +77,7 @@ private:
   bool note(const interpret::Failure &failure);
   void searchBlocked(llvm::ArrayRef<mlir::Operation *> refused);
   std::unique_ptr<Runner>
-  makeRunner(llvm::ArrayRef<mlir::OpOperand *> asked,
+  makeRunner(llvm::ArrayRef<mlir::OpOperand *> criteria,
              llvm::ArrayRef<mlir::Operation *> branches);
 
   mlir::FunctionOpInterface function;

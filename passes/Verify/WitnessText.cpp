@@ -20,7 +20,7 @@ using Data = interpret::Value;
 /// Tensors with more elements are printed only if all elements are equal, and
 /// not recorded with the error. (Printing an element in which two replicas
 /// differ could mislead: it need not be the one that decides.)
-static constexpr int64_t kMostTold = 4, kMostRecorded = 4096;
+static constexpr int64_t kMostPrinted = 4, kMostRecorded = 4096;
 
 static bool isFilled(const Data &value) {
   size_t bytes = interpret::laneBytes(value.lane());
@@ -65,9 +65,9 @@ static std::string describeValue(const Data &value, Type type) {
     sizes += (sizes.empty() ? "" : "x") + std::to_string(size);
   if (value.size() == 0)
     return sizes + " elements";
-  if (isFilled(value) && value.size() > kMostTold)
+  if (isFilled(value) && value.size() > kMostPrinted)
     return sizes + " elements of " + describeElement(value, 0, type);
-  if (value.size() > kMostTold)
+  if (value.size() > kMostPrinted)
     return "";
   std::string text = value.shape().size() > 1 ? sizes + " elements [" : "[";
   for (int64_t i = 0; i < value.size(); ++i)

@@ -110,9 +110,10 @@ Status verifyCollective(const Context &context,
 /// Checks the channels shared by the programs of one name: all declare the same
 /// collective, all members are present, and operands match results. `others`
 /// are those of `verifyProgram`, for each program.
-Status verifyMeetings(const artifact::Artifact &artifact,
-                      const std::vector<const artifact::Program *> &programs,
-                      const std::vector<std::vector<uint32_t>> &others);
+Status
+verifySharedChannels(const artifact::Artifact &artifact,
+                     const std::vector<const artifact::Program *> &programs,
+                     const std::vector<std::vector<uint32_t>> &others);
 
 /// Names, ranks and sizes of the roles.
 Status verifyRoles(const artifact::Artifact &artifact);

@@ -77,9 +77,11 @@ std::span<const int32_t> sourcesOf(const artifact::Start &start) {
   return {start.sources()->data(), start.sources()->size()};
 }
 
-class Meeting {
+/// Compares the parts of one channel.
+class ChannelVerifier {
 public:
-  Meeting(const artifact::Artifact &artifact, const std::vector<Part> &parts)
+  ChannelVerifier(const artifact::Artifact &artifact,
+                  const std::vector<Part> &parts)
       : artifact(artifact), parts(parts), first(parts.front()) {}
 
   Status verify() {
@@ -88,7 +90,7 @@ public:
       LOCKSTEP_RETURN_IF_ERROR(sameCommand(part));
     for (const Part &part : parts)
       LOCKSTEP_RETURN_IF_ERROR(sameCollective(part));
-    LOCKSTEP_RETURN_IF_ERROR(everybodyIsThere());
+    LOCKSTEP_RETURN_IF_ERROR(allMembersTakePart());
     if (parts.size() == 1 || !first.start())
       return Status::success();
     const CollectiveProperties &kind =
@@ -122,15 +124,15 @@ private:
     return Status::success();
   }
 
-  Status everybodyIsThere() {
-    uint32_t there = 0, members = 0;
+  Status allMembersTakePart() {
+    uint32_t found = 0, members = 0;
     for (const Part &part : parts) {
       Membership group =
           membershipOf(artifact, first.group(), -1, part.role.ranks);
-      there += group.ofRole;
+      found += group.ofRole;
       members = group.members;
     }
-    if (there == members)
+    if (found == members)
       return Status::success();
     for (const RoleInfo &role : rolesOf(artifact))
       if (membershipOf(artifact, first.group(), -1, role.ranks).ofRole > 0 &&
@@ -140,25 +142,25 @@ private:
         return corrupted(fmt::format(
             "role '{}' has ranks in its group and no part in it", role.name));
     return corrupted(fmt::format(
-        "{} of the {} members of its group have a part in it", there, members));
+        "{} of the {} members of its group have a part in it", found, members));
   }
 
-  Status differ(const Part &a, const Buffer *given, const Part &b,
-                const Buffer *got) {
+  Status differ(const Part &a, const Buffer *operand, const Part &b,
+                const Buffer *result) {
     return corrupted(fmt::format(
         "role '{}' gives {} ({} bytes), role '{}' expects {} ({} bytes)",
-        a.role.name, typeOf(given), given->size(), b.role.name, typeOf(got),
-        got->size()));
+        a.role.name, typeOf(operand), operand->size(), b.role.name,
+        typeOf(result), result->size()));
   }
 
   /// The members of all roles have the same operands and results.
   Status rootless() {
     for (const Part &part : parts)
-      for (bool given : {true, false}) {
-        std::vector<const Buffer *> a = given ? first.operands()
-                                              : first.results(),
-                                    b = given ? part.operands()
-                                              : part.results();
+      for (bool ofOperands : {true, false}) {
+        std::vector<const Buffer *> a = ofOperands ? first.operands()
+                                                   : first.results(),
+                                    b = ofOperands ? part.operands()
+                                                   : part.results();
         if (a.size() != b.size())
           return corrupted(
               fmt::format("{} operands in role '{}', {} in role '{}'", a.size(),
@@ -175,78 +177,79 @@ private:
   /// Compares the operands of each role that sends with the results of each
   /// role that receives.
   Status rooted(const CollectiveProperties &kind) {
-    bool rootGives = kind.gives == Holders::root;
+    bool rootSends = kind.operandHolders == Holders::root;
     uint32_t root =
         membershipOf(artifact, first.group(), first.start()->root(), {}).root;
-    for (const Part &giver : parts)
-      for (const Part &taker : parts) {
-        const Part &atRoot = rootGives ? giver : taker;
+    for (const Part &sender : parts)
+      for (const Part &receiver : parts) {
+        const Part &atRoot = rootSends ? sender : receiver;
         if (!atRoot.role.ranks.contains(root))
           continue;
-        std::vector<const Buffer *> given = giver.operands(),
-                                    got = taker.results();
+        std::vector<const Buffer *> operands = sender.operands(),
+                                    results = receiver.results();
         // The counts are not sent.
         if (kind.shape == ShapeRule::rows)
-          given.resize(1);
+          operands.resize(1);
         bool onlyRoot =
             membershipOf(artifact, first.group(), -1, atRoot.role.ranks)
                 .ofRole == 1;
         // The only member of its role need not have results of its broadcast,
         // or operands of its gather.
-        const Part &other = rootGives ? taker : giver;
+        const Part &other = rootSends ? receiver : sender;
         if (&other == &atRoot && onlyRoot &&
-            (rootGives ? got.empty() : given.empty()))
+            (rootSends ? results.empty() : operands.empty()))
           continue;
-        if (given.size() != got.size())
-          return corrupted(fmt::format(
-              "role '{}' gives {} values, role '{}' expects {}",
-              giver.role.name, given.size(), taker.role.name, got.size()));
-        for (size_t i = 0; i < given.size(); ++i)
-          if (!fits(kind, given[i], got[i]))
-            return differ(giver, given[i], taker, got[i]);
+        if (operands.size() != results.size())
+          return corrupted(
+              fmt::format("role '{}' gives {} values, role '{}' expects {}",
+                          sender.role.name, operands.size(), receiver.role.name,
+                          results.size()));
+        for (size_t i = 0; i < operands.size(); ++i)
+          if (!fits(kind, operands[i], results[i]))
+            return differ(sender, operands[i], receiver, results[i]);
       }
     return kind.concatenates() ? gatheredRows(root) : Status::success();
   }
 
-  bool fits(const CollectiveProperties &kind, const Buffer *given,
-            const Buffer *got) {
-    artifact::ElementType a = given->type()->element(),
-                          b = got->type()->element();
+  bool fits(const CollectiveProperties &kind, const Buffer *operand,
+            const Buffer *result) {
+    artifact::ElementType a = operand->type()->element(),
+                          b = result->type()->element();
     if (a != b && !(kind.isReduction && isAccumulator(a, b)))
       return false;
     if (kind.concatenates())
-      return sameDimensions(given, got, first.start()->axis(),
+      return sameDimensions(operand, result, first.start()->axis(),
                             /*dynamicIsAny=*/true);
     if (kind.shape == ShapeRule::rows)
-      return sameDimensions(given, got, 0, /*dynamicIsAny=*/false);
-    return capacity(given) == capacity(got) &&
-           sameDimensions(given, got, -1, /*dynamicIsAny=*/false);
+      return sameDimensions(operand, result, 0, /*dynamicIsAny=*/false);
+    return capacity(operand) == capacity(result) &&
+           sameDimensions(operand, result, -1, /*dynamicIsAny=*/false);
   }
 
   /// Static numbers of rows must add up to that of the root's result.
   Status gatheredRows(uint32_t root) {
     auto axis = uint32_t(first.start()->axis());
-    for (const Part &taker : parts) {
-      if (!taker.role.ranks.contains(root))
+    for (const Part &receiver : parts) {
+      if (!receiver.role.ranks.contains(root))
         continue;
-      std::vector<const Buffer *> results = taker.results();
+      std::vector<const Buffer *> results = receiver.results();
       for (size_t i = 0; i < results.size(); ++i) {
         int64_t expected = results[i]->type()->shape()->Get(axis), found = 0;
         bool dynamic = expected < 0;
-        for (const Part &giver : parts) {
-          std::vector<const Buffer *> operands = giver.operands();
+        for (const Part &sender : parts) {
+          std::vector<const Buffer *> operands = sender.operands();
           if (operands.empty())
             continue;
           int64_t rows = operands[i]->type()->shape()->Get(axis);
           dynamic |= rows < 0;
           found += rows * int64_t(membershipOf(artifact, first.group(), -1,
-                                               giver.role.ranks)
+                                               sender.role.ranks)
                                       .ofRole);
         }
         if (!dynamic && found != expected)
           return corrupted(fmt::format(
               "role '{}' expects {} rows in result {}, its members give {}",
-              taker.role.name, expected, i, found));
+              receiver.role.name, expected, i, found));
       }
     }
     return Status::success();
@@ -259,9 +262,10 @@ private:
 
 } // namespace
 
-Status verifyMeetings(const artifact::Artifact &artifact,
-                      const std::vector<const artifact::Program *> &programs,
-                      const std::vector<std::vector<uint32_t>> &others) {
+Status
+verifySharedChannels(const artifact::Artifact &artifact,
+                     const std::vector<const artifact::Program *> &programs,
+                     const std::vector<std::vector<uint32_t>> &others) {
   uint32_t channels = 0;
   for (const artifact::Program *program : programs)
     channels = std::max(channels, program->channels());
@@ -295,15 +299,16 @@ Status verifyMeetings(const artifact::Artifact &artifact,
     }
   }
   for (uint32_t channel = 0; channel < channels; ++channel) {
-    std::vector<Part> &met = parts[channel];
+    std::vector<Part> &ofChannel = parts[channel];
     // Once sections are local to a process.
     bool onlySections =
-        std::all_of(met.begin(), met.end(), [](const Part &part) {
+        std::all_of(ofChannel.begin(), ofChannel.end(), [](const Part &part) {
           return part.command->body_type() == CommandBody::Once;
         });
     if (onlySections)
       continue;
-    if (Status status = Meeting(artifact, met).verify(); !status.ok())
+    if (Status status = ChannelVerifier(artifact, ofChannel).verify();
+        !status.ok())
       return status.withContext(fmt::format("channel {}", channel));
   }
   return Status::success();

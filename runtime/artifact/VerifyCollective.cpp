@@ -183,14 +183,14 @@ Status verifyCounts(const artifact::Start &start, const Membership &group,
                           : "1 result and no operands");
     return Status::success();
   }
-  if (kind.gives == Holders::root) {
+  if (kind.operandHolders == Holders::root) {
     if (!isRoot && operands)
       return error("no operands where the root is not");
     if (isRoot && results != operands && (hasOthers || results))
       return error("as many results as operands, or none at a root on its own");
     return Status::success();
   }
-  if (kind.gets == Holders::root) {
+  if (kind.resultHolders == Holders::root) {
     if (!isRoot && results)
       return error("no results where the root is not");
     if (isRoot && results != operands && (hasOthers || operands))
@@ -245,12 +245,12 @@ Status verifyResult(const Context &context, const CollectiveProperties &kind,
   if (group.ofRole > 1 && kind.resultsDiffer)
     return corrupted(fmt::format(
         "{} has a result in shared space, but results differ", kind.name));
-  if (group.ofRole > 1 && kind.gets == Holders::root)
+  if (group.ofRole > 1 && kind.resultHolders == Holders::root)
     return corrupted(
         fmt::format("{} has a result in shared space, but only its root gets "
                     "one",
                     kind.name));
-  if (group.ofRole > 1 && kind.gets == Holders::others)
+  if (group.ofRole > 1 && kind.resultHolders == Holders::others)
     return corrupted(fmt::format(
         "{} has a result in shared space, but its root gets none", kind.name));
   return Status::success();
@@ -314,7 +314,7 @@ static Status verifySources(const artifact::Artifact &artifact,
     return corrupted(fmt::format("expected a source for each of {} members, "
                                  "found {}",
                                  members.size(), count(start.sources())));
-  std::vector<bool> gives(members.size(), false);
+  std::vector<bool> isSource(members.size(), false);
   for (int32_t source : *start.sources()) {
     if (source == -1)
       continue;
@@ -322,9 +322,9 @@ static Status verifySources(const artifact::Artifact &artifact,
         std::lower_bound(members.begin(), members.end(), int64_t(source));
     if (source < 0 || found == members.end() || *found != uint32_t(source))
       return corrupted(fmt::format("source {} is not in its group", source));
-    if (gives[size_t(found - members.begin())])
+    if (isSource[size_t(found - members.begin())])
       return corrupted(fmt::format("rank {} is the source of two", source));
-    gives[size_t(found - members.begin())] = true;
+    isSource[size_t(found - members.begin())] = true;
   }
   return Status::success();
 }

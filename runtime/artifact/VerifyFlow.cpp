@@ -125,10 +125,10 @@ private:
       }
       if (step.kind == CommandBody::EndOnce && (!open || step.index != end))
         return error(step.index, "end_once without its once");
-      bool meets = step.kind == CommandBody::Start ||
-                   step.kind == CommandBody::Wait ||
-                   step.kind == CommandBody::Barrier;
-      if (open && (meets || step.kind == CommandBody::Return))
+      bool synchronizes = step.kind == CommandBody::Start ||
+                          step.kind == CommandBody::Wait ||
+                          step.kind == CommandBody::Barrier;
+      if (open && (synchronizes || step.kind == CommandBody::Return))
         return error(
             step.index,
             fmt::format(
@@ -154,17 +154,17 @@ private:
   Status checkChannels() {
     std::vector<uint32_t> owner(program.channels(), ~0u);
     for (const Step &step : steps) {
-      bool owns = step.kind == CommandBody::Start ||
-                  step.kind == CommandBody::Barrier ||
-                  step.kind == CommandBody::Once;
-      if (!owns && step.kind != CommandBody::Wait)
+      bool isOwner = step.kind == CommandBody::Start ||
+                     step.kind == CommandBody::Barrier ||
+                     step.kind == CommandBody::Once;
+      if (!isOwner && step.kind != CommandBody::Wait)
         continue;
       uint32_t channel = step.operand;
       if (channel >= program.channels())
         return error(step.index,
                      fmt::format("channel {} does not exist among {}", channel,
                                  program.channels()));
-      if (!owns)
+      if (!isOwner)
         continue;
       if (owner[channel] != ~0u)
         return error(

@@ -25,7 +25,7 @@ bool isDynamic(const artifact::Buffer &buffer) {
                               [](int64_t size) { return size < 0; });
 }
 
-Status sayOverlap(const artifact::Kernel &kernel, uint32_t a, uint32_t b) {
+Status overlapError(const artifact::Kernel &kernel, uint32_t a, uint32_t b) {
   return corrupted(fmt::format("{} and {} overlap",
                                describe(kernel, std::min(a, b)),
                                describe(kernel, std::max(a, b))));
@@ -137,7 +137,7 @@ Status LaunchVerifier::verifyDisjoint(const artifact::Kernel &kernel,
   });
   for (size_t i = 1; i < written.size(); ++i)
     if (written[i].overlaps(written[i - 1]))
-      return sayOverlap(kernel, written[i].argument, written[i - 1].argument);
+      return overlapError(kernel, written[i].argument, written[i - 1].argument);
   const auto *places = kernel.arguments()->in_place();
   for (uint32_t i = 0; i < reads; ++i) {
     const Range &range = ranges[launch.buffers()->Get(i)];
@@ -154,7 +154,7 @@ Status LaunchVerifier::verifyDisjoint(const artifact::Kernel &kernel,
                        places->Get(result) == int64_t(i) &&
                        other->begin == range.begin && other->end == range.end;
       if (!isInPlace)
-        return sayOverlap(kernel, i, other->argument);
+        return overlapError(kernel, i, other->argument);
     }
   }
   return Status::success();

@@ -354,7 +354,7 @@ Status verifyPrograms(Context &context) {
           !status.ok())
         return status.withContext(where);
     }
-    Status status = verifyMeetings(context.artifact, programs, others);
+    Status status = verifySharedChannels(context.artifact, programs, others);
     if (status.ok() && !context.options.allowUnproven)
       status = verification::checkProven(context.artifact, name);
     if (!status.ok())

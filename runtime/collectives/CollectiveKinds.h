@@ -19,7 +19,7 @@ enum class CollectiveKind : uint8_t;
 
 namespace lockstep::runtime {
 
-/// The members of a group that have operands, or get results.
+/// The members of a group that have operands, or receive results.
 enum class Holders : uint8_t { none, root, others, all };
 
 /// How the shape of a result follows from the operand of the same position.
@@ -61,7 +61,7 @@ struct CollectiveProperties {
   /// Operands are combined element by element, by a reduction that the
   /// collective names. Accumulators of narrow floats may be the results.
   bool isReduction;
-  Holders gives, gets;
+  Holders operandHolders, resultHolders;
   ShapeRule shape;
   /// Results differ between members.
   bool resultsDiffer;
@@ -84,10 +84,12 @@ struct CollectiveProperties {
 
   /// One member sends to the others or receives from them.
   bool hasRoot() const {
-    return gives == Holders::root || gets == Holders::root;
+    return operandHolders == Holders::root || resultHolders == Holders::root;
   }
   /// All members get the same results.
-  bool isSameForAll() const { return gets == Holders::all && !resultsDiffer; }
+  bool isSameForAll() const {
+    return resultHolders == Holders::all && !resultsDiffer;
+  }
   /// The operands of all members lie side by side in a result.
   bool concatenates() const { return shape == ShapeRule::concatenated; }
   /// Bytes of results are bytes of single members as they are, and all sizes

@@ -39,7 +39,8 @@ static void addRange(CollectivePlan &plan, const Buffer *operand,
   range.resultSize =
       uint32_t(elementSize((result ? result : operand)->type()->element()));
   range.blockElements = reduceBlockBytes / range.functions->accumulatorSize;
-  range.direct = operand && result && plan.properties().gets == Holders::all &&
+  range.direct = operand && result &&
+                 plan.properties().resultHolders == Holders::all &&
                  isShared(result) && operand->space() != result->space() &&
                  range.resultSize == range.functions->accumulatorSize;
   if (range.elements == 0)
@@ -111,7 +112,7 @@ void CollectivePlan::setMembers(const artifact::Artifact &artifact,
   members = ranksOf(artifact, group);
   firstLocal = positionOf(here.first);
   localCount = positionOf(here.end()) - firstLocal;
-  everybody = localCount == here.count;
+  allAreMembers = localCount == here.count;
 }
 
 /// Whether the root of a collective, which is in another role than `program`,
@@ -138,8 +139,8 @@ static void setRoot(CollectivePlan &plan, const artifact::Artifact &artifact,
                     const artifact::Start &start) {
   if (start.root() != -1)
     plan.root = plan.positionOf(uint32_t(start.root()));
-  if (plan.properties().gives == Holders::all &&
-      plan.properties().gets == Holders::root)
+  if (plan.properties().operandHolders == Holders::all &&
+      plan.properties().resultHolders == Holders::root)
     plan.rootContributes = plan.members.size() == 1 ||
                            rootHasOperands(artifact, program, plan.channel,
                                            plan.members[plan.root]);

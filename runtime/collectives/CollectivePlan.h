@@ -83,7 +83,7 @@ struct CollectivePlan {
   std::vector<uint32_t> members;
   uint32_t firstLocal = 0, localCount = 0;
   /// All ranks of the session are members.
-  bool everybody = true;
+  bool allAreMembers = true;
   /// Position of the root: the source of a broadcast or scatter, the
   /// destination of a reduce or gather; and whether it contributes to the
   /// latter.
@@ -95,7 +95,7 @@ struct CollectivePlan {
   std::vector<GatherOperand> gathers;
   /// For kinds that consist of moves: moves to local members, one tile each,
   /// and moves from local members to other executors.
-  std::vector<Move> moves, given;
+  std::vector<Move> moves, sends;
   int64_t tiles = 0;
   /// Results are written once, not once for each member.
   bool sharedResults = false;
@@ -119,7 +119,7 @@ struct CollectivePlan {
                     members.begin());
   }
   bool isMember(uint32_t rank) const {
-    return everybody ||
+    return allAreMembers ||
            std::binary_search(members.begin(), members.end(), rank);
   }
   /// All members are in this session.

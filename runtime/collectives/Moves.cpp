@@ -55,14 +55,14 @@ private:
   }
 
   void permute(const flatbuffers::Vector<int32_t> &sources) {
-    std::vector<uint32_t> targetOf(members, Move::nobody);
+    std::vector<uint32_t> targetOf(members, Move::none);
     for (uint32_t target = 0; target < members; ++target)
       if (int32_t rank = sources.Get(target); rank < 0)
-        addWhole(Move::nobody, target);
+        addWhole(Move::none, target);
       else
         targetOf[plan.positionOf(uint32_t(rank))] = target;
     for (uint32_t source = 0; source < members; ++source)
-      if (targetOf[source] != Move::nobody)
+      if (targetOf[source] != Move::none)
         addWhole(source, targetOf[source]);
   }
 
@@ -76,16 +76,16 @@ private:
   }
 
   void add(Move move) {
-    bool isHere = move.source != Move::nobody && plan.isLocal(move.source);
+    bool isHere = move.source != Move::none && plan.isLocal(move.source);
     if (move.rowBytes == 0)
       return;
     if (plan.isLocal(move.target)) {
       move.firstRow = arriving;
-      if (move.source != Move::nobody && !isHere)
+      if (move.source != Move::none && !isHere)
         arriving += move.rows;
       plan.moves.push_back(move);
     } else if (isHere) {
-      plan.given.push_back(move);
+      plan.sends.push_back(move);
     }
   }
 
@@ -106,7 +106,7 @@ void copyMove(const CollectivePlan &plan, const CollectiveMemory &memory,
   const GatherOperand &gather = plan.gathers[move.operand];
   std::byte *to =
       gather.result.in(memory.bases[move.target - plan.firstLocal]) + move.to;
-  if (move.source == Move::nobody)
+  if (move.source == Move::none)
     return sink.clear(to, move.rowBytes);
   if (plan.isLocal(move.source)) {
     const std::byte *from =

@@ -25,12 +25,12 @@ class CopySink;
 /// A copy of a part of a member's operand to a part of another member's result:
 /// `rows` of `rowBytes` with the distance `stride` in both.
 struct Move {
-  static constexpr uint32_t nobody = ~0u;
+  static constexpr uint32_t none = ~0u;
 
   /// Index in `CollectivePlan::gathers`.
   uint32_t operand = 0;
-  /// Positions of members. The source `nobody` means zeros.
-  uint32_t source = nobody, target = 0;
+  /// Positions of members. The source `none` means zeros.
+  uint32_t source = none, target = 0;
   /// Offsets of the first row in the operand and in the result.
   uint64_t from = 0, to = 0;
   uint64_t rows = 1, rowBytes = 0, stride = 0;

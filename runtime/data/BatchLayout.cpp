@@ -18,7 +18,7 @@ std::string examplesType(const TensorInfo &batch) {
   return typeName(batch.element, shape);
 }
 
-bool givesBatchesOf(const TensorInfo &batch, const TensorInfo &examples) {
+bool canBeBatchedAs(const TensorInfo &batch, const TensorInfo &examples) {
   return examples.element == batch.element &&
          examples.shape.size() == batch.shape.size() &&
          std::equal(batch.shape.begin() + 1, batch.shape.end(),
@@ -130,7 +130,7 @@ Expected<BatchLayout> planBatches(const Dataset &data,
     if (!array)
       return array.status();
     const TensorInfo &found = (*array)->type();
-    if (!givesBatchesOf(input.type, found)) {
+    if (!canBeBatchedAs(input.type, found)) {
       problems.push_back(fmt::format("'{}': expected {}, found {}", input.name,
                                      examplesType(input.type),
                                      typeName(found)));

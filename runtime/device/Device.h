@@ -136,7 +136,7 @@ public:
 
   /// The numbers of commands that were enqueued, and that have been executed.
   /// From any thread.
-  virtual uint64_t given() const = 0;
+  virtual uint64_t enqueued() const = 0;
   virtual uint64_t progress() const = 0;
   /// The first error of a command that has been executed. From any thread.
   virtual Status status() const = 0;

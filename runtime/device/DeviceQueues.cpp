@@ -8,7 +8,7 @@ std::optional<uint32_t> DevicePosition::find(uint64_t executed) const {
   uint64_t count = notes.load(std::memory_order_acquire);
   for (uint64_t i = count; i > 0 && count - i < size; --i) {
     const Note &note = ring[(i - 1) % size];
-    if (note.given.load(std::memory_order_relaxed) <= executed)
+    if (note.enqueued.load(std::memory_order_relaxed) <= executed)
       return note.command.load(std::memory_order_relaxed);
   }
   return std::nullopt;
@@ -27,7 +27,7 @@ DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   return queues;
 }
 
-void DeviceQueues::settle() {
+void DeviceQueues::recordEnd() {
   exchange->record(*exchangeEnd);
   for (ReplicaQueue &replica : replicas) {
     replica.queue->wait(*exchangeEnd);
@@ -35,7 +35,7 @@ void DeviceQueues::settle() {
   }
 }
 
-bool DeviceQueues::isSettled() const {
+bool DeviceQueues::isEndReached() const {
   for (const ReplicaQueue &replica : replicas)
     if (!replica.ready->isComplete())
       return false;

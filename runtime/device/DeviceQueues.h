@@ -18,11 +18,11 @@ namespace lockstep::runtime {
 class DevicePosition {
 public:
   /// Later commands of the queue belong to this command of the program.
-  void note(uint32_t command, uint64_t given) {
+  void note(uint32_t command, uint64_t enqueued) {
     uint64_t count = notes.load(std::memory_order_relaxed);
     Note &note = ring[count % size];
     note.command.store(command, std::memory_order_relaxed);
-    note.given.store(given, std::memory_order_relaxed);
+    note.enqueued.store(enqueued, std::memory_order_relaxed);
     notes.store(count + 1, std::memory_order_release);
   }
   /// The command that the device executes after `executed` commands of the
@@ -32,7 +32,7 @@ public:
 private:
   static constexpr uint64_t size = 256;
   struct Note {
-    std::atomic<uint64_t> given{0};
+    std::atomic<uint64_t> enqueued{0};
     std::atomic<uint32_t> command{0};
   };
   std::array<Note, size> ring{};
@@ -47,16 +47,17 @@ struct ReplicaQueue {
   std::unique_ptr<Event> ready;
   std::unique_ptr<DevicePosition> position = std::make_unique<DevicePosition>();
 
-  /// Whether the device has executed all commands of the replica. Otherwise
-  /// `ready` becomes complete when it has.
-  bool settle() {
+  /// Records `ready` at the end of the queue, and returns whether it is
+  /// complete: the device has executed all commands of the replica.
+  bool recordReady() {
     queue->record(*ready);
     return ready->isComplete();
   }
   /// The command of the program that the device executes; none if it is idle.
   std::optional<uint32_t> runningCommand() const {
     uint64_t executed = queue->progress();
-    return executed == queue->given() ? std::nullopt : position->find(executed);
+    return executed == queue->enqueued() ? std::nullopt
+                                         : position->find(executed);
   }
 };
 
@@ -71,10 +72,10 @@ struct DeviceQueues {
   static Expected<std::unique_ptr<DeviceQueues>>
   create(Device &device, uint32_t replicas, EventCount &events);
 
-  /// Afterwards `isSettled` returns whether all commands enqueued so far have
-  /// been executed.
-  void settle();
-  bool isSettled() const;
+  /// Records events at the end of all queues. Afterwards `isEndReached` returns
+  /// whether all commands enqueued so far have been executed.
+  void recordEnd();
+  bool isEndReached() const;
 
   /// See `Queue`.
   uint64_t progress() const;

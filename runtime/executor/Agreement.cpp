@@ -15,50 +15,51 @@ namespace lockstep::runtime {
 namespace {
 
 /// "executor 1 (ranks 2-3)"
-std::string nameOf(const Statement &statement) {
-  const RankRange &ranks = statement.ranks;
+std::string nameOf(const Post &post) {
+  const RankRange &ranks = post.ranks;
   return ranks.count == 1
-             ? fmt::format("executor {} (rank {})", statement.executor,
-                           ranks.first)
-             : fmt::format("executor {} (ranks {}-{})", statement.executor,
+             ? fmt::format("executor {} (rank {})", post.executor, ranks.first)
+             : fmt::format("executor {} (ranks {}-{})", post.executor,
                            ranks.first, ranks.end() - 1);
 }
 
 /// "executor 1 (ranks 2-3) and executor 2 (rank 4)"
-std::string namesOf(const std::vector<const Statement *> &statements) {
+std::string namesOf(const std::vector<const Post *> &posts) {
   std::string names;
-  for (size_t i = 0; i < statements.size(); ++i)
+  for (size_t i = 0; i < posts.size(); ++i)
     names += fmt::format("{}{}",
-                         i == 0                       ? ""
-                         : i + 1 == statements.size() ? " and "
-                                                      : ", ",
-                         nameOf(*statements[i]));
+                         i == 0                  ? ""
+                         : i + 1 == posts.size() ? " and "
+                                                 : ", ",
+                         nameOf(*posts[i]));
   return names;
 }
 
-struct Camp {
+/// Executors that have posted the same value.
+struct AgreeingExecutors {
   std::string value;
-  std::vector<const Statement *> members;
+  std::vector<const Post *> members;
 };
 
-/// Groups of statements with equal values, the smallest first; of groups of
-/// equal size, the one with the first executor comes last.
+/// Groups posts by their values, the smallest group first; of groups of equal
+/// size, the one with the first executor comes last.
 template <typename ValueOf>
-std::vector<Camp> campsOf(std::span<const Statement> statements,
-                          ValueOf valueOf) {
-  std::vector<Camp> camps;
-  for (const Statement &statement : statements) {
-    std::string value = valueOf(statement);
-    auto known = std::ranges::find(camps, value, &Camp::value);
-    if (known == camps.end())
-      known = camps.insert(camps.end(), {value, {}});
-    known->members.push_back(&statement);
+std::vector<AgreeingExecutors> groupByValue(std::span<const Post> posts,
+                                            ValueOf valueOf) {
+  std::vector<AgreeingExecutors> groups;
+  for (const Post &post : posts) {
+    std::string value = valueOf(post);
+    auto known = std::ranges::find(groups, value, &AgreeingExecutors::value);
+    if (known == groups.end())
+      known = groups.insert(groups.end(), {value, {}});
+    known->members.push_back(&post);
   }
-  std::ranges::sort(camps, [](const Camp &a, const Camp &b) {
-    return std::pair(a.members.size(), b.members.front()) <
-           std::pair(b.members.size(), a.members.front());
-  });
-  return camps;
+  std::ranges::sort(groups,
+                    [](const AgreeingExecutors &a, const AgreeingExecutors &b) {
+                      return std::pair(a.members.size(), b.members.front()) <
+                             std::pair(b.members.size(), a.members.front());
+                    });
+  return groups;
 }
 
 } // namespace
@@ -83,26 +84,26 @@ Facts factsOf(const std::string &text) {
   return facts;
 }
 
-Status compareFacts(std::span<const Statement> statements) {
+Status compareFacts(std::span<const Post> posts) {
   std::vector<std::string> names;
-  for (const Statement &statement : statements)
-    for (const auto &[name, value] : factsOf(statement.text))
+  for (const Post &post : posts)
+    for (const auto &[name, value] : factsOf(post.text))
       if (std::ranges::find(names, name) == names.end())
         names.push_back(name);
   for (const std::string &name : names) {
-    std::vector<Camp> camps =
-        campsOf(statements, [&](const Statement &statement) {
-          for (const auto &[known, value] : factsOf(statement.text))
+    std::vector<AgreeingExecutors> groups =
+        groupByValue(posts, [&](const Post &post) {
+          for (const auto &[known, value] : factsOf(post.text))
             if (known == name)
               return "'" + value + "'";
           return std::string("none");
         });
-    if (camps.size() < 2)
+    if (groups.size() < 2)
       continue;
     std::string text = fmt::format("executors must have the same {}", name);
-    for (size_t i = 0; i < camps.size(); ++i)
+    for (size_t i = 0; i < groups.size(); ++i)
       text += fmt::format("{}{} in {}", i == 0 ? ": found " : ", ",
-                          camps[i].value, namesOf(camps[i].members));
+                          groups[i].value, namesOf(groups[i].members));
     return invalidArgument(text);
   }
   return Status::success();
@@ -112,31 +113,30 @@ Fingerprint fingerprintOf(std::span<const std::byte> bytes) {
   return std::bit_cast<Fingerprint>(Sha256::of(bytes));
 }
 
-Status compareCopies(std::span<const Statement> statements,
+Status compareCopies(std::span<const Post> posts,
                      std::span<const std::string> names,
                      const std::string &when) {
   for (size_t i = 0; i < names.size(); ++i) {
-    std::vector<Camp> camps =
-        campsOf(statements, [&](const Statement &statement) {
-          return statement.text.substr(i * sizeof(Fingerprint),
-                                       sizeof(Fingerprint));
+    std::vector<AgreeingExecutors> groups =
+        groupByValue(posts, [&](const Post &post) {
+          return post.text.substr(i * sizeof(Fingerprint), sizeof(Fingerprint));
         });
-    if (camps.size() < 2)
+    if (groups.size() < 2)
       continue;
     // Without a majority it is not known which copy is right.
     bool hasMajority =
-        camps.back().members.size() > camps[camps.size() - 2].members.size();
+        groups.back().members.size() > groups[groups.size() - 2].members.size();
     std::string text = fmt::format(
         "{}, the copies of the mirrored variable '{}' differ: ", when,
         names[i]);
-    for (size_t k = 0; k + 1 < camps.size(); ++k)
-      text += fmt::format("{}{}", k ? "; " : "", namesOf(camps[k].members));
+    for (size_t k = 0; k + 1 < groups.size(); ++k)
+      text += fmt::format("{}{}", k ? "; " : "", namesOf(groups[k].members));
     text += fmt::format("{} what {} {}",
-                        camps.size() == 2 && camps[0].members.size() == 1
+                        groups.size() == 2 && groups[0].members.size() == 1
                             ? " has not"
                             : " have not",
-                        namesOf(camps.back().members),
-                        camps.back().members.size() == 1 ? "has" : "have");
+                        namesOf(groups.back().members),
+                        groups.back().members.size() == 1 ? "has" : "have");
     return {StatusCode::diverged,
             text + (hasMajority ? "" : " (there is no majority)")};
   }

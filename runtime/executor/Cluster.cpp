@@ -36,7 +36,8 @@ ProgramParts Cluster::Impl::partsHere(ProgramId program) const {
   return here;
 }
 
-/// Each session looks at its own replicas only.
+/// A session compares the batches of its own replicas only; here all replicas
+/// of this process are compared.
 Status Cluster::Impl::checkBatches(ProgramId program) const {
   const std::vector<size_t> &counts = batchCounts[program];
   std::optional<size_t> first;
@@ -62,11 +63,11 @@ Status Cluster::Impl::checkBatches(ProgramId program) const {
 Cluster::Cluster(std::unique_ptr<Impl> given) : impl(std::move(given)) {}
 
 Cluster::~Cluster() {
-  if (!impl->crew)
+  if (!impl->localSessions)
     return;
   if (!impl->traceFile.empty() && !impl->inCoordinator)
     (void)writeTrace();
-  if (impl->crew->failed() && !impl->crew->leaveOrAbandon())
+  if (impl->localSessions->failed() && !impl->localSessions->leaveOrAbandon())
     keepUntilExit(std::move(impl));
 }
 
@@ -196,11 +197,11 @@ Status Cluster::run(ProgramId program) {
   if (program >= impl->programs.size())
     return invalidArgument(fmt::format("program {} does not exist among {}",
                                        program, impl->programs.size()));
-  if (!impl->crew)
+  if (!impl->localSessions)
     return impl->present.front()->run(*impl->parts[program].front());
   if (Status ready = impl->checkBatches(program); !ready.ok())
-    return impl->crew->cannotBegin(ready);
-  LOCKSTEP_RETURN_IF_ERROR(impl->crew->run(impl->partsHere(program)));
+    return impl->localSessions->cannotBegin(ready);
+  LOCKSTEP_RETURN_IF_ERROR(impl->localSessions->run(impl->partsHere(program)));
   ++impl->runs;
   return Status::success();
 }
@@ -244,8 +245,8 @@ unsigned Cluster::idleWorkers() const {
 }
 
 void Cluster::abort(const Status &reason) {
-  if (impl->crew)
-    impl->crew->fail(reason);
+  if (impl->localSessions)
+    impl->localSessions->fail(reason);
   else
     impl->present.front()->abort(reason);
 }
@@ -263,13 +264,13 @@ bool Cluster::variablesIntact() const {
 }
 
 const DeadlineReport &Cluster::deadlineReport() const {
-  return impl->crew ? impl->crew->deadlineReport()
-                    : impl->present.front()->deadlineReport();
+  return impl->localSessions ? impl->localSessions->deadlineReport()
+                             : impl->present.front()->deadlineReport();
 }
 
 void Cluster::leaveBehind() {
-  if (impl->crew)
-    impl->crew->abandon();
+  if (impl->localSessions)
+    impl->localSessions->abandon();
 }
 
 Cluster::ServerTraffic Cluster::serverTraffic() const {
@@ -278,19 +279,20 @@ Cluster::ServerTraffic Cluster::serverTraffic() const {
     for (uint32_t server = impl->workerExecutors;
          server < impl->endpointOf.size(); ++server) {
       if (const auto &endpoint = impl->endpointOf[worker])
-        traffic.given += endpoint->bytesSentTo(server);
+        traffic.toServers += endpoint->bytesSentTo(server);
       if (const auto &endpoint = impl->endpointOf[server])
-        traffic.got += endpoint->bytesSentTo(worker);
+        traffic.fromServers += endpoint->bytesSentTo(worker);
     }
   return traffic;
 }
 
 uint64_t Cluster::completedRuns() const {
-  return impl->crew ? impl->runs : impl->present.front()->completedRuns();
+  return impl->localSessions ? impl->runs
+                             : impl->present.front()->completedRuns();
 }
 
 Status Cluster::writeTrace() const {
-  if (!impl->crew)
+  if (!impl->localSessions)
     return impl->present.front()->writeTrace();
   if (impl->traceFile.empty())
     return invalidArgument(

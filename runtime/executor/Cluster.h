@@ -4,9 +4,9 @@
 // and shares nothing with the others but a network. There are one or several
 // for the workers, and one for each parameter server. A cluster has those of
 // them that are in this process: all, unless the transport connects several
-// processes, of which each has a cluster then. It is used like a single
-// session: in which executor a replica is, and in how many pieces a variable
-// lies, does not show.
+// processes, each of which then has a cluster. It is used like a single
+// session: callers need not know which executor has a replica, or how a
+// variable is sharded.
 //
 //   auto cluster = Cluster::create(
 //       *artifact, {.session = {.workers = 4}, .executors = 2});
@@ -38,8 +38,8 @@ struct ClusterOptions {
   /// are divided among them as evenly as possible, the first ones getting more;
   /// each has at least the thread that drives it, so there are never fewer
   /// threads than executors. A fault of `injections` names a rank of any of
-  /// them. What says which part of the artifact a session has is set by the
-  /// cluster.
+  /// them. The cluster sets the options that select a session's part of the
+  /// artifact.
   SessionOptions session = {};
   /// By role, as in the artifact: variables that other sessions access
   /// concurrently (see `Coordinator`). Absent or null: the cluster's own.
@@ -94,10 +94,10 @@ public:
   /// Whether a replica is executed in this process.
   bool hasReplica(unsigned replica) const;
 
-  /// Whole variables: the shards of one are one.
+  /// Whole variables: a sharded variable is listed once.
   std::span<const VariableInfo> variables() const;
   /// A variable's value, to read and to write while nothing runs; that of
-  /// `replica` if there is one for each. Valid as long as the cluster. To write
+  /// `replica` if there is one for each. Valid as long as the cluster. A write
   /// changes the copies of this process. Nothing if there is no such variable
   /// or replica, or no whole copy of it in this process.
   std::optional<VariableValue> variable(std::string_view name,
@@ -157,11 +157,11 @@ public:
   /// exits.
   void leaveBehind();
 
-  /// What replicas have given to the servers and got from them in all runs, in
-  /// bytes, as far as it was sent from this process. Replicas of one executor
-  /// get what is for all of them once, and give their sum.
+  /// Bytes that replicas have sent to the servers and received from them in all
+  /// runs, as far as they were sent from this process. The replicas of one
+  /// executor receive what is for all of them once, and send their sum.
   struct ServerTraffic {
-    uint64_t given = 0, got = 0;
+    uint64_t toServers = 0, fromServers = 0;
   };
   ServerTraffic serverTraffic() const;
 

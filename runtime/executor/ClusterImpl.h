@@ -1,6 +1,7 @@
-//===- ClusterImpl.h - what a cluster consists of ---------------*- C++ -*-===//
+//===- ClusterImpl.h - state of a cluster -----------------------*- C++ -*-===//
 //
-// ClusterSetup.cpp makes it of an artifact and options, Cluster.cpp uses it.
+// ClusterSetup.cpp constructs it from an artifact and options, Cluster.cpp uses
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,7 +9,7 @@
 #define LOCKSTEP_RUNTIME_EXECUTOR_CLUSTERIMPL_H
 
 #include "runtime/executor/Cluster.h"
-#include "runtime/executor/Crew.h"
+#include "runtime/executor/LocalSessions.h"
 #include "runtime/executor/WholeVariables.h"
 #include "runtime/schema/RoleInfo.h"
 
@@ -23,7 +24,7 @@ namespace lockstep::runtime {
 /// For each executor, its part of a program of the cluster.
 using ProgramParts = std::vector<std::optional<ProgramId>>;
 
-/// A replica where it is executed.
+/// A replica's part of a program, and the session that executes it.
 struct ReplicaPart {
   Session *session;
   ProgramId program;
@@ -39,7 +40,7 @@ public:
   void describeExecutors(unsigned executors);
   Status connect(SessionOptions &options);
   Status createSessions(const ClusterOptions &options);
-  Status createCrew(const SessionOptions &options);
+  Status createLocalSessions(const SessionOptions &options);
   void describePrograms();
   Status checkBatches(ProgramId program) const;
 
@@ -81,7 +82,7 @@ public:
   /// By executor, as `sessions`; empty with one executor, which sends nothing.
   std::vector<std::shared_ptr<Network>> endpointOf;
   /// Null with one executor, which the cluster runs directly.
-  std::unique_ptr<Crew> crew;
+  std::unique_ptr<LocalSessions> localSessions;
 };
 
 } // namespace lockstep::runtime

@@ -1,4 +1,4 @@
-//===- ClusterSetup.cpp - makes a cluster of an artifact ------------------===//
+//===- ClusterSetup.cpp - creates a cluster from an artifact --------------===//
 
 #include "runtime/executor/ClusterImpl.h"
 
@@ -34,7 +34,8 @@ Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given,
   for (const WholeVariable &place : places)
     variables.push_back(place.info);
   describePrograms();
-  return executors.size() > 1 ? createCrew(options.session) : Status::success();
+  return executors.size() > 1 ? createLocalSessions(options.session)
+                              : Status::success();
 }
 
 /// Connects the executors, of which some may be in other processes.
@@ -59,24 +60,26 @@ Status Cluster::Impl::connect(SessionOptions &options) {
   return Status::success();
 }
 
-Status Cluster::Impl::createCrew(const SessionOptions &options) {
-  std::vector<Crew::Member> members;
-  Crew::Options crewOptions{options.deadline,
-                            options.clock ? options.clock : &Clock::system(),
-                            options.onDeadline,
-                            options.onLongWait,
-                            0,
-                            false};
+Status Cluster::Impl::createLocalSessions(const SessionOptions &options) {
+  std::vector<LocalSessions::Member> members;
+  LocalSessions::Options localOptions{options.deadline,
+                                      options.clock ? options.clock
+                                                    : &Clock::system(),
+                                      options.onDeadline,
+                                      options.onLongWait,
+                                      0,
+                                      false};
   for (size_t i = 0; i < sessions.size(); ++i) {
     if (!sessions[i]) {
-      crewOptions.hasOthers = true;
+      localOptions.hasOthers = true;
       continue;
     }
     members.push_back({sessions[i].get(), endpointOf[i].get()});
-    crewOptions.workers += sessions[i]->workers() * options.clusters;
+    localOptions.workers += sessions[i]->workers() * options.clusters;
   }
-  crew = std::make_unique<Crew>(std::move(members), std::move(crewOptions));
-  return crew->status();
+  localSessions = std::make_unique<LocalSessions>(std::move(members),
+                                                  std::move(localOptions));
+  return localSessions->status();
 }
 
 void Cluster::Impl::describeExecutors(unsigned count) {
@@ -167,7 +170,7 @@ void Cluster::Impl::describePrograms() {
     for (ProgramId id = 0;
          sessions[executor] && id < sessions[executor]->programs().size();
          ++id) {
-      // The workers come first, and what a program takes and gives is theirs.
+      // The workers come first: the inputs and outputs of a program are theirs.
       const ProgramInfo &info = sessions[executor]->programs()[id];
       auto known = std::find_if(programs.begin(), programs.end(),
                                 [&](const ProgramInfo &program) {

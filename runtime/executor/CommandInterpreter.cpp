@@ -39,7 +39,7 @@ public:
         if constexpr (queued)
           device.begin(pc);
         if (instruction.flags & slowFlags) {
-          if (Outcome outcome = prepare(instruction, pc); outcome != goOn)
+          if (Outcome outcome = prepare(instruction, pc); outcome != proceed)
             return leave(pc, outcome);
         }
         if constexpr (observed)
@@ -48,14 +48,14 @@ public:
             return leave(pc, Outcome::failed);
       }
       if constexpr (queued)
-        if (Outcome outcome = fetch(instruction, pc); outcome != goOn)
+        if (Outcome outcome = fetch(instruction, pc); outcome != proceed)
           return leave(pc, outcome);
       switch (instruction.opcode) {
       case Opcode::launch:
         if (fault) [[unlikely]] {
           if (Outcome outcome = launchWith(std::exchange(fault, nullptr)->fault,
                                            instruction, pc);
-              outcome != goOn)
+              outcome != proceed)
             return leave(pc, outcome);
         } else if (!launch(instruction)) {
           return leave(pc, Outcome::stopped);
@@ -110,7 +110,7 @@ public:
               (execution.stop.load(std::memory_order_relaxed) ||
                (networked && execution.network->isAborted())))
             return leave(pc, Outcome::stopped);
-          if (Outcome outcome = conclude(instruction, pc); outcome != goOn)
+          if (Outcome outcome = conclude(instruction, pc); outcome != proceed)
             return leave(pc, outcome);
           pc = instruction.b;
           continue;
@@ -140,7 +140,7 @@ public:
           return leave(pc, Outcome::failed);
         return leave(pc, Outcome::finished);
       }
-      if (Outcome outcome = conclude(instruction, pc); outcome != goOn)
+      if (Outcome outcome = conclude(instruction, pc); outcome != proceed)
         return leave(pc, outcome);
       ++pc;
     }
@@ -151,7 +151,7 @@ private:
       Instruction::dynamic | Instruction::injected |
       Instruction::writesVariable | Instruction::locksVariables;
   /// Not an outcome: the command can be executed.
-  static constexpr Outcome goOn = Outcome(0xff);
+  static constexpr Outcome proceed = Outcome(0xff);
 
   Outcome leave(uint32_t pc, Outcome outcome) {
     replica.pc = pc;
@@ -179,7 +179,7 @@ private:
       return Outcome::failed;
     if (instruction.flags & Instruction::unlocksVariables)
       variables.unlock();
-    return goOn;
+    return proceed;
   }
 
   bool end(uint32_t pc) {
@@ -220,10 +220,10 @@ private:
   /// needs to execute a command.
   Outcome fetch(const Instruction &instruction, uint32_t pc) {
     if (device.fetch(instruction))
-      return goOn;
+      return proceed;
     // Wait here, since another session must not change a variable meanwhile.
     if (variables.owns_lock())
-      return device.await() ? goOn : Outcome::stopped;
+      return device.await() ? proceed : Outcome::stopped;
     replica.note(pc | Replica::blocks);
     replica.blocked.store(Replica::onDevice, std::memory_order_relaxed);
     return Outcome::blocked;
@@ -282,7 +282,7 @@ private:
           error = breaksBound(slice, pc);
           return Outcome::failed;
         }
-    return goOn;
+    return proceed;
   }
 
   std::string place(uint32_t pc) const {
@@ -307,8 +307,8 @@ private:
   /// False if the run was aborted meanwhile: the owner of the lock may be
   /// inside of a kernel that never ends.
   bool lockVariables() {
-    constexpr auto glance = std::chrono::milliseconds(10);
-    while (!variables.try_lock_for(glance))
+    constexpr auto pollInterval = std::chrono::milliseconds(10);
+    while (!variables.try_lock_for(pollInterval))
       if (execution.stop.load(std::memory_order_relaxed) ||
           (networked && execution.network->isAborted()))
         return false;
@@ -381,7 +381,7 @@ private:
         if (!device.await())
           return Outcome::stopped;
       error = writeNan(execution.state, pc, replica);
-      return error.ok() ? goOn : Outcome::failed;
+      return error.ok() ? proceed : Outcome::failed;
     }
     loadArguments(instruction);
     if constexpr (queued) {

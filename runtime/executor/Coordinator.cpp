@@ -52,7 +52,7 @@ bool Coordinator::Impl::work(unsigned worker) {
   // Destroy it before its end is announced: a waiting thread may then destroy
   // objects that it refers to.
   scheduled.function = nullptr;
-  end(worker, status, /*isAway=*/false);
+  end(worker, status, /*isOverdue=*/false);
   return true;
 }
 
@@ -60,10 +60,10 @@ bool Coordinator::Impl::work(unsigned worker) {
 /// watchdog at the deadline, since the worker may be inside of a kernel that
 /// never ends. The first call counts.
 void Coordinator::Impl::end(unsigned worker, const Status &status,
-                            bool isAway) {
+                            bool isOverdue) {
   std::lock_guard<std::mutex> lock(mutex);
   Lane &lane = lanes[worker];
-  lane.isAway = isAway && lane.current;
+  lane.isOverdue = isOverdue && lane.current;
   if (!lane.current)
     return;
   lane.current->end(status);
@@ -89,10 +89,10 @@ void Coordinator::Impl::cancel(const std::string &reason) {
   changed.notify_all();
 }
 
-bool Coordinator::Impl::isSomebodyAway() {
+bool Coordinator::Impl::isAnyOverdue() {
   std::lock_guard<std::mutex> lock(mutex);
   return std::ranges::any_of(lanes,
-                             [](const Lane &lane) { return lane.isAway; });
+                             [](const Lane &lane) { return lane.isOverdue; });
 }
 
 /// Waits until no function is executing, then returns the first error and
@@ -103,7 +103,7 @@ Status Coordinator::Impl::takeError(std::unique_lock<std::mutex> &lock) {
     lock.unlock();
     // A worker whose deadline has expired returns at once, unless it is inside
     // of a kernel.
-    (void)ThreadTeam::becomesEmpty([this] { return isSomebodyAway(); });
+    (void)ThreadTeam::becomesEmpty([this] { return isAnyOverdue(); });
     lock.lock();
     // Another thread may have taken the error and scheduled a function that has
     // failed.
@@ -136,11 +136,11 @@ Coordinator::~Coordinator() {
     impl->cancelQueue("the coordinator has been destroyed");
     impl->changed.wait(lock, [&] { return impl->running == 0; });
   }
-  if (!ThreadTeam::becomesEmpty([this] { return impl->isSomebodyAway(); })) {
+  if (!ThreadTeam::becomesEmpty([this] { return impl->isAnyOverdue(); })) {
     impl->team.abandon();
     // Without the mutex, which watchdogs need before they can be joined.
     for (Impl::Lane &lane : impl->lanes) {
-      if (impl->isAway(lane))
+      if (impl->isOverdue(lane))
         lane.cluster->leaveBehind();
       else
         lane.cluster.reset();
@@ -164,7 +164,7 @@ Expected<ScheduledFunction> Coordinator::schedule(Function function) {
       state->end(cancellation(impl->cancelled));
       return ScheduledFunction(std::move(state));
     }
-    if (impl->areAllAway())
+    if (impl->areAllOverdue())
       return Status(
           StatusCode::poisoned,
           fmt::format("all {} workers are inside of kernels that do not end",
@@ -255,8 +255,8 @@ Cluster::ServerTraffic Coordinator::serverTraffic() const {
   Cluster::ServerTraffic traffic = impl->formerTraffic;
   for (unsigned worker = 0; worker < workers(); ++worker) {
     Cluster::ServerTraffic own = impl->cluster(worker).serverTraffic();
-    traffic.given += own.given;
-    traffic.got += own.got;
+    traffic.toServers += own.toServers;
+    traffic.fromServers += own.fromServers;
   }
   return traffic;
 }

@@ -51,7 +51,7 @@ public:
     /// its deadline.
     State current;
     /// The thread has not returned from a function whose deadline has expired.
-    bool isAway = false;
+    bool isOverdue = false;
   };
 
   Status initialize(std::shared_ptr<const Artifact> given,
@@ -67,18 +67,18 @@ public:
   }
 
   bool work(unsigned worker);
-  void end(unsigned worker, const Status &status, bool isAway);
+  void end(unsigned worker, const Status &status, bool isOverdue);
   void cancelQueue(const std::string &reason);
   void cancel(const std::string &reason);
   bool isIdle() const { return running == 0 && queue.empty(); }
-  bool isAway(const Lane &lane) {
+  bool isOverdue(const Lane &lane) {
     std::lock_guard<std::mutex> lock(mutex);
-    return lane.isAway;
+    return lane.isOverdue;
   }
-  bool isSomebodyAway();
-  bool areAllAway() const {
+  bool isAnyOverdue();
+  bool areAllOverdue() const {
     return std::ranges::all_of(lanes,
-                               [](const Lane &lane) { return lane.isAway; });
+                               [](const Lane &lane) { return lane.isOverdue; });
   }
   Status takeError(std::unique_lock<std::mutex> &lock);
 

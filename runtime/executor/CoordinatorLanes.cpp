@@ -70,7 +70,7 @@ Status Coordinator::Impl::checkArtifact() const {
   return Status::success();
 }
 
-/// Reports need the worker: all have the same ranks.
+/// Names the worker in a report: the ranks are the same for all workers.
 static DeadlineReport nameWorker(unsigned worker,
                                  const DeadlineReport &report) {
   nlohmann::ordered_json json = {{"worker", worker}};
@@ -91,18 +91,20 @@ Coordinator::Impl::createLane(unsigned worker) {
   result.session.clusters = options.workers;
   if (options.adapt)
     options.adapt(worker, result.session);
-  result.session.onDeadline = [this, worker,
-                               tell = std::move(result.session.onDeadline)](
-                                  const DeadlineReport &report) {
-    DeadlineReport named = nameWorker(worker, report);
-    if (tell)
-      tell(named);
-    end(worker, {StatusCode::deadline, named.text}, /*isAway=*/true);
-  };
+  result.session.onDeadline =
+      [this, worker, onDeadline = std::move(result.session.onDeadline)](
+          const DeadlineReport &report) {
+        DeadlineReport named = nameWorker(worker, report);
+        if (onDeadline)
+          onDeadline(named);
+        end(worker, {StatusCode::deadline, named.text}, /*isOverdue=*/true);
+      };
   if (result.session.onLongWait)
     result.session.onLongWait =
-        [worker, tell = std::move(result.session.onLongWait)](
-            const DeadlineReport &report) { tell(nameWorker(worker, report)); };
+        [worker, onLongWait = std::move(result.session.onLongWait)](
+            const DeadlineReport &report) {
+          onLongWait(nameWorker(worker, report));
+        };
   Expected<std::unique_ptr<Cluster>> lane =
       Cluster::create(artifact, std::move(result));
   // Workers share the variables of the servers as memory.
@@ -126,8 +128,8 @@ Status Coordinator::Impl::renewLane(unsigned worker) {
   // Swap: the old cluster is destroyed after the mutex is released, which its
   // watchdog may need.
   lanes[worker].cluster.swap(*created);
-  formerTraffic.given += traffic.given;
-  formerTraffic.got += traffic.got;
+  formerTraffic.toServers += traffic.toServers;
+  formerTraffic.fromServers += traffic.fromServers;
   formerRuns += runs;
   return Status::success();
 }

@@ -21,21 +21,21 @@ bool DeviceSide::fetch(const Instruction &instruction) {
         replica.fetched.data(),
         state.program.slices[instruction.firstSlice].in(replica.bases.data()),
         elementSize(element));
-    return device().settle();
+    return device().recordReady();
   }
   case Opcode::start:
   case Opcode::barrier:
     return !instruction.plan->isMember(uint32_t(replica.rank)) ||
            state.transport->prepare(*instruction.plan, replica.index);
   case Opcode::ret:
-    return device().settle();
+    return device().recordReady();
   default:
     return true;
   }
 }
 
 bool DeviceSide::await() {
-  bool isReady = device().settle();
+  bool isReady = device().recordReady();
   while (!isReady) {
     uint32_t key = execution.events.key();
     if (execution.stop.load(std::memory_order_acquire))

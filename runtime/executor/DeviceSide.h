@@ -16,7 +16,7 @@ public:
       : execution(execution), state(execution.state), replica(replica) {}
 
   /// Later operations belong to this command.
-  void begin(uint32_t pc) { device().position->note(pc, queue().given()); }
+  void begin(uint32_t pc) { device().position->note(pc, queue().enqueued()); }
   /// The device has completed the download on which the replica was blocked.
   void resume() { isFetched = true; }
   /// Whether the current command continues after `resume`.

@@ -45,7 +45,7 @@ Executor::Executor(Options given)
         *options.clock, options.deadline, [this] { return sample(); },
         [this](uint64_t run) { return expire(run); },
         [this](uint64_t run, std::chrono::nanoseconds duration) {
-          tellOfWait(run, duration);
+          reportWait(run, duration);
         });
     started = watchdog->status();
   }
@@ -153,7 +153,7 @@ Status Executor::run(ProgramState &state) {
   // never ends, also after an error other than a deadline.
   if (runHasOtherWorkers)
     closeGate();
-  settle(state);
+  awaitDevice(state);
   runs.end(active, events);
   for (Observer *observer : observers)
     observer->runEnds(state);
@@ -161,26 +161,26 @@ Status Executor::run(ProgramState &state) {
     return Status::success();
   // Afterwards the caller may free its inputs.
   if (options.network)
-    options.network->settle();
+    options.network->awaitReaders();
   return failure.status();
 }
 
 /// Waits until the device has executed all enqueued commands, also after a
 /// failure.
-void Executor::settle(ProgramState &state) {
+void Executor::awaitDevice(ProgramState &state) {
   if (!state.queued)
     return;
   DeviceQueues &queues = *state.queued->queues;
-  queues.settle();
+  queues.recordEnd();
   for (;;) {
     uint32_t key = events.key();
-    if (queues.isSettled() ||
+    if (queues.isEndReached() ||
         failure.leavesKernelsBehind().load(std::memory_order_acquire))
       break;
     events.sleep(key);
   }
   // Commands enqueued before a failure may still change variables.
-  ThreadTeam::becomesEmpty([&] { return !queues.isSettled(); });
+  ThreadTeam::becomesEmpty([&] { return !queues.isEndReached(); });
   if (Status status = queues.status(); !status.ok())
     fail(status);
 }
@@ -222,9 +222,9 @@ void Executor::fail(const Status &status) {
 
 /// Makes the calling worker the owner of a replica, if it is runnable.
 bool Executor::claim(ProgramState &state, Replica &replica) {
-  auto canGoOn = [&] { return state.canGoOn(replica); };
+  auto canProceed = [&] { return state.canProceed(replica); };
   if (replica.state.load(std::memory_order_relaxed) != Replica::ready ||
-      !canGoOn())
+      !canProceed())
     return false;
   if (!runHasOtherWorkers) {
     replica.state.store(Replica::running, std::memory_order_relaxed);
@@ -236,7 +236,7 @@ bool Executor::claim(ProgramState &state, Replica &replica) {
     return false;
   // Another worker may have executed the replica in between, so that it may now
   // be blocked on another instance.
-  if (canGoOn())
+  if (canProceed())
     return true;
   replica.state.store(Replica::ready, std::memory_order_release);
   return false;
@@ -346,7 +346,7 @@ void Executor::idle(uint32_t worker, uint32_t key) {
   idleKeys[worker].store(busy, std::memory_order_release);
 }
 
-bool Executor::awaitsDevice() const {
+bool Executor::isBlockedOnDevice() const {
   const ProgramState *state = currentState();
   for (uint32_t i = 0; state && i < state->replicaCount; ++i)
     if (state->replicas[i].blocked.load(std::memory_order_acquire) ==
@@ -357,15 +357,15 @@ bool Executor::awaitsDevice() const {
 
 uint32_t Executor::idleWorkers() const {
   // A device that is waited for wakes a worker later.
-  bool awaitedBefore = awaitsDevice();
+  bool awaitedBefore = isBlockedOnDevice();
   uint32_t count = 0, key = events.key();
   // Workers for which a run has no work do not enter it.
-  bool othersStayAway = runs.active() && !runHasOtherWorkers;
+  bool onlyFirstTakesPart = runs.active() && !runHasOtherWorkers;
   for (uint32_t worker = 0; worker < idleKeys.size(); ++worker)
-    count += (worker > 0 && othersStayAway) ||
+    count += (worker > 0 && onlyFirstTakesPart) ||
              idleKeys[worker].load(std::memory_order_acquire) == key;
-  return awaitedBefore || awaitsDevice() ? std::min(count, workers() - 1)
-                                         : count;
+  return awaitedBefore || isBlockedOnDevice() ? std::min(count, workers() - 1)
+                                              : count;
 }
 
 //===----------------------------------------------------------------------===//
@@ -410,7 +410,7 @@ uint64_t Executor::waiting() const {
   return result;
 }
 
-void Executor::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
+void Executor::reportWait(uint64_t run, std::chrono::nanoseconds duration) {
   if (!options.onLongWait)
     return;
   runs.inspect(run, [&] {

@@ -95,9 +95,9 @@ public:
   /// The events that idle workers wait for.
   EventCount &workEvents() { return events; }
   uint32_t workers() const { return options.workers; }
-  /// For a watchdog of several executors: if this one waits for what others
-  /// have to say (`await`), a report of who has not for as long as `deadline`.
-  /// From any thread.
+  /// For a watchdog of several executors: if this one waits for posts of others
+  /// (`await`), a report of those that have not posted for as long as
+  /// `deadline`. From any thread.
   std::optional<DeadlineReport> findAwaited(std::chrono::nanoseconds deadline);
   /// Workers that have found nothing to do since the last time anything
   /// changed. Not all of them while a replica waits for its device.
@@ -113,7 +113,7 @@ public:
 
 private:
   /// Whether a replica waits for what its device executes.
-  bool awaitsDevice() const;
+  bool isBlockedOnDevice() const;
   bool enterAndWork(uint32_t worker);
   void work(uint32_t worker);
   bool executeSome(const Execution &execution, uint32_t worker, uint32_t first,
@@ -121,7 +121,7 @@ private:
   bool claim(ProgramState &state, Replica &replica);
   bool pollNetwork(ProgramState &state, uint32_t worker);
   void idle(uint32_t worker, uint32_t key);
-  void settle(ProgramState &state);
+  void awaitDevice(ProgramState &state);
   void openGate();
   void closeGate();
   bool enterGate(uint64_t &lastGeneration);
@@ -130,7 +130,7 @@ private:
   DeadlineReport describeAwaited(std::chrono::nanoseconds deadline) const;
   Watchdog::Sample sample();
   bool expire(uint64_t run);
-  void tellOfWait(uint64_t run, std::chrono::nanoseconds duration);
+  void reportWait(uint64_t run, std::chrono::nanoseconds duration);
 
   Options options;
   EventCount ownEvents;

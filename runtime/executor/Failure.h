@@ -11,14 +11,14 @@
 
 namespace lockstep::runtime {
 
-/// The first failure of an executor or crew, after which it runs no program.
-/// Thread-safe.
+/// The first failure of an executor or of `LocalSessions`, after which it runs
+/// no program. Thread-safe.
 class Failure {
 public:
-  /// Only the first status is kept. `tell` is called with it before it becomes
-  /// visible; and again with the first missed deadline or interruption, after
-  /// which kernels are not waited for.
-  template <typename Tell> void set(const Status &status, Tell tell) {
+  /// Only the first status is kept. `notify` is called with it before it
+  /// becomes visible; and again with the first missed deadline or interruption,
+  /// after which kernels are not waited for.
+  template <typename Notify> void set(const Status &status, Notify notify) {
     bool leaves = status.code() == StatusCode::deadline ||
                   status.code() == StatusCode::interrupted;
     std::lock_guard<std::mutex> lock(mutex);
@@ -26,7 +26,7 @@ public:
     if (isFirst)
       first = status;
     if (isFirst || (leaves && !leavesKernels.load(std::memory_order_relaxed)))
-      tell(status);
+      notify(status);
     isSet.store(true, std::memory_order_seq_cst);
     if (leaves)
       leavesKernels.store(true, std::memory_order_seq_cst);
@@ -71,7 +71,7 @@ public:
     if (current.compare_exchange_strong(run, run + 1,
                                         std::memory_order_acq_rel)) {
       // Waits for the end of an `inspect`.
-      std::lock_guard<std::mutex> lock(looking);
+      std::lock_guard<std::mutex> lock(inspection);
       return;
     }
     while (!hasReport.load(std::memory_order_acquire)) {
@@ -87,25 +87,25 @@ public:
     return run % 2 ? run : 0;
   }
 
-  /// Called by the watchdog: `giveUp` writes a report of the run and aborts it.
-  /// False if the run has ended.
-  template <typename GiveUp>
-  bool expire(uint64_t run, EventCount &events, GiveUp giveUp) {
+  /// Called by the watchdog: `writeReportAndAbort` writes a report of the run
+  /// and aborts it. False if the run has ended.
+  template <typename Function>
+  bool expire(uint64_t run, EventCount &events, Function writeReportAndAbort) {
     if (!current.compare_exchange_strong(run, expired,
                                          std::memory_order_acq_rel))
       return false;
-    giveUp(report);
+    writeReportAndAbort(report);
     hasReport.store(true, std::memory_order_release);
     events.notify();
     return true;
   }
 
-  /// Called by the watchdog: calls `look`, during which the run does not end,
-  /// unless it has ended before.
-  template <typename Look> void inspect(uint64_t run, Look look) {
-    std::lock_guard<std::mutex> lock(looking);
+  /// Called by the watchdog: calls `function`, during which the run does not
+  /// end, unless it has ended before.
+  template <typename Function> void inspect(uint64_t run, Function function) {
+    std::lock_guard<std::mutex> lock(inspection);
     if (active() == run)
-      look();
+      function();
   }
 
   /// The report of the expired run, after its end.
@@ -115,7 +115,7 @@ private:
   /// Even: idle; odd: a run is active.
   static constexpr uint64_t expired = ~uint64_t(0);
   std::atomic<uint64_t> current{0};
-  std::mutex looking;
+  std::mutex inspection;
   DeadlineReport report;
   std::atomic<bool> hasReport{false};
 };

@@ -127,8 +127,8 @@ Status FiniteChecker::checkCollective(const Replica &replica,
   bool isRoot = plan.members[plan.root] == uint32_t(replica.rank);
   // In kinds with results at the root, skip the others; in kinds with operands
   // at the root, skip the root.
-  bool isToRoot = plan.properties().gets == Holders::root;
-  bool isFromRoot = plan.properties().gives == Holders::root;
+  bool isToRoot = plan.properties().resultHolders == Holders::root;
+  bool isFromRoot = plan.properties().operandHolders == Holders::root;
   if (!start.results() || (isToRoot && !isRoot) || (isFromRoot && isRoot))
     return Status::success();
   Buffers results(start.results()->data(), start.results()->size());
@@ -200,20 +200,20 @@ std::string FiniteChecker::nameOf(uint32_t index) const {
   const artifact::Program &program = *state->program.tables;
   const artifact::Artifact &tables = state->program.artifact->tables();
   const artifact::Buffer &buffer = *program.buffers()->Get(index);
-  auto holds = [&](const auto *thing) {
+  auto holds = [&](const auto *entry) {
     std::vector<int64_t> shape;
-    if (thing->type()->shape())
-      shape.assign(thing->type()->shape()->begin(),
-                   thing->type()->shape()->end());
-    uint64_t bytes = staticBytes(thing->type()->element(), shape).value_or(1);
-    return buffer.offset() >= thing->offset() &&
-           buffer.offset() - thing->offset() < bytes;
+    if (entry->type()->shape())
+      shape.assign(entry->type()->shape()->begin(),
+                   entry->type()->shape()->end());
+    uint64_t bytes = staticBytes(entry->type()->element(), shape).value_or(1);
+    return buffer.offset() >= entry->offset() &&
+           buffer.offset() - entry->offset() < bytes;
   };
-  auto nameIn = [&](const auto *things, std::string_view kind, auto matches) {
-    for (uint32_t i = 0; things && i < things->size(); ++i)
-      if (matches(things->Get(i)))
+  auto nameIn = [&](const auto *entries, std::string_view kind, auto matches) {
+    for (uint32_t i = 0; entries && i < entries->size(); ++i)
+      if (matches(entries->Get(i)))
         return fmt::format("buffer {} ({} '{}')", index, kind,
-                           things->Get(i)->name()->string_view());
+                           entries->Get(i)->name()->string_view());
     return fmt::format("buffer {}", index);
   };
   switch (buffer.space()) {

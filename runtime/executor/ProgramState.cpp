@@ -157,7 +157,7 @@ Status ProgramState::createTransport(uint32_t workers, TileScheduler &tiles,
          },
          queued ? queued->queues.get() : nullptr});
   };
-  if (!queued || memory.transport->capabilities().takesDeviceMemory)
+  if (!queued || memory.transport->capabilities().acceptsDeviceMemory)
     return create(std::move(bases)).moveTo(transport);
   auto local = std::make_unique<QueueTransport>(*memory.device, *queued->queues,
                                                 *rendezvous, plans(), bases,
@@ -264,7 +264,7 @@ void ProgramState::loadInput(Replica &replica, std::byte *address) {
     replica.bases[size_t(Space::input)] = address;
 }
 
-bool ProgramState::canGoOn(const Replica &replica) const {
+bool ProgramState::canProceed(const Replica &replica) const {
   uint64_t blocked = replica.blocked.load(std::memory_order_relaxed);
   if (blocked == Replica::notBlocked)
     return true;

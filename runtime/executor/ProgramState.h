@@ -31,8 +31,9 @@ struct SessionMemory {
   Arenas replicaShadow;
 };
 
-/// A once section on a device with queues: the replica that executes it comes
-/// behind the arrivals of all, and all others behind its end.
+/// A once section on a device with queues: the commands of the replica that
+/// executes it are ordered after the arrivals of all replicas, and later
+/// commands of the others after its end.
 struct QueuedSection {
   /// One for each replica.
   std::vector<std::unique_ptr<Event>> arrivals;
@@ -85,7 +86,7 @@ public:
   /// Switches the replica to another batch.
   void loadInput(Replica &replica, std::byte *address);
   /// Whether the operation on which a replica is blocked is complete.
-  bool canGoOn(const Replica &replica) const;
+  bool canProceed(const Replica &replica) const;
   /// Bytes of a slice as the host sees them; otherwise they are copied into
   /// `storage`, after all enqueued commands of the replica.
   Expected<const std::byte *> read(uint32_t replica,

@@ -110,9 +110,9 @@ std::vector<uint32_t> membersOf(const Program &program, uint32_t command) {
   const auto *ranks = program.artifact->tables().groups()->Get(group)->ranks();
   if (ranks && ranks->size())
     return {ranks->begin(), ranks->end()};
-  std::vector<uint32_t> everybody(program.artifact->tables().replicas());
-  std::iota(everybody.begin(), everybody.end(), 0u);
-  return everybody;
+  std::vector<uint32_t> replicas(program.artifact->tables().replicas());
+  std::iota(replicas.begin(), replicas.end(), 0u);
+  return replicas;
 }
 
 /// The ranks in `states` that have arrived at instance `epoch` of a channel.

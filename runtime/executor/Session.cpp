@@ -56,13 +56,14 @@ Session::~Session() {
     (void)writeTrace();
   // A thread that is inside of a kernel cannot be joined, and its memory cannot
   // be freed.
-  bool isLeft = impl->executor->failed() && !impl->executor->leaveOrAbandon();
-  if (!isLeft && impl->executor->failed() &&
+  bool isAbandoned =
+      impl->executor->failed() && !impl->executor->leaveOrAbandon();
+  if (!isAbandoned && impl->executor->failed() &&
       !ThreadTeam::becomesEmpty([this] { return impl->isDeviceBusy(); })) {
     impl->executor->abandon();
-    isLeft = true;
+    isAbandoned = true;
   }
-  if (isLeft) {
+  if (isAbandoned) {
     keepUntilExit(std::move(impl));
     return;
   }
@@ -73,7 +74,7 @@ Session::~Session() {
 
 bool Session::Impl::isDeviceBusy() const {
   return std::ranges::any_of(states, [](const auto &state) {
-    return state && state->queued && !state->queued->queues->isSettled();
+    return state && state->queued && !state->queued->queues->isEndReached();
   });
 }
 
@@ -263,7 +264,7 @@ void Session::Impl::forgetOutputs(ProgramId program) {
 
 Status Session::prepare(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->checkReady(program));
-  LOCKSTEP_RETURN_IF_ERROR(impl->meetNow());
+  LOCKSTEP_RETURN_IF_ERROR(impl->checkAgreementIfPosted());
   if (!impl->states[program]) {
     Expected<std::unique_ptr<ProgramState>> state =
         ProgramState::create(*impl->programs[program], impl->memory,
@@ -293,7 +294,7 @@ Status Session::prepare(ProgramId program) {
 }
 
 Status Session::execute(ProgramId program) {
-  LOCKSTEP_RETURN_IF_ERROR(impl->meet());
+  LOCKSTEP_RETURN_IF_ERROR(impl->awaitAgreement());
   if (impl->options.fillMemory)
     LOCKSTEP_RETURN_IF_ERROR(impl->states[program]->fillMemory());
   impl->forgetOutputs(program);

@@ -76,13 +76,13 @@ struct SessionOptions {
   /// The connection to other executors; its `ownRanks` are those of the
   /// session. Null: all ranks of all groups are in this session.
   std::shared_ptr<Network> network = {};
-  /// What carries out collectives, and has made `network`; the same in all
+  /// Executes collectives, and has created `network`; the same in all
   /// executors. Null: `openTransport("")`.
   std::shared_ptr<TransportFactory> transport = {};
-  /// The variables of the role, if other sessions work on them at the same time
+  /// The variables of the role, if other sessions access them at the same time
   /// (see `Coordinator`). Null: they are this session's alone. Error of
-  /// `create`: a program gives a variable's own memory to a collective, which
-  /// no command holds.
+  /// `create`: an operand or result of a collective is a variable's own memory,
+  /// which would be accessed without the lock.
   std::shared_ptr<VariableMemory> variables = {};
   /// How many clusters share the CPUs: threads do not spin if all clusters
   /// together have more threads than there are CPUs.
@@ -141,8 +141,8 @@ struct SessionOptions {
   /// File that receives the trace (Chrome and Perfetto JSON) in `writeTrace` or
   /// the destructor.
   std::string traceFile = {};
-  /// One of several sessions that a `Cluster` runs together: which has the
-  /// watchdog and writes one trace of all.
+  /// The session is one of several that a `Cluster` runs together; the cluster
+  /// has the watchdog and writes one trace of all.
   bool inCluster = false;
   /// For tests only.
   MemoryRule brokenRule = MemoryRule::none;

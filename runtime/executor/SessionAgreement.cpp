@@ -6,9 +6,10 @@
 
 namespace lockstep::runtime {
 
-static constexpr std::string_view introduction = "introduction";
+/// The topic of the facts.
+static constexpr std::string_view factsTopic = "introduction";
 
-void Session::Impl::introduce() {
+void Session::Impl::postFacts() {
   if (!options.network)
     return;
   std::string division;
@@ -22,13 +23,13 @@ void Session::Impl::introduce() {
                  {"number of runs between comparisons of mirrored variables",
                   std::to_string(options.checkMirrored)}};
   facts.insert(facts.end(), options.agreement.begin(), options.agreement.end());
-  options.network->post(introduction, 0, toText(facts));
+  options.network->post(factsTopic, 0, toText(facts));
 }
 
 /// Waits for the posts of the executors with ranks in `among`.
 Status Session::Impl::exchange(std::string_view topic, uint64_t round,
                                const RankRange &among, std::string_view what,
-                               std::vector<Statement> &statements) {
+                               std::vector<Post> &posts) {
   Network &network = *options.network;
   std::span<const RankRange> executors = network.executors();
   std::function<std::vector<uint32_t>()> missing = [&] {
@@ -42,30 +43,30 @@ Status Session::Impl::exchange(std::string_view topic, uint64_t round,
   LOCKSTEP_RETURN_IF_ERROR(executor->await(missing, what));
   for (uint32_t i = 0; i < executors.size(); ++i)
     if (among.contains(executors[i].first))
-      statements.push_back({i, executors[i], *network.posted(i, topic, round)});
+      posts.push_back({i, executors[i], *network.posted(i, topic, round)});
   return Status::success();
 }
 
-Status Session::Impl::meet() {
-  if (!options.network || hasMet)
+Status Session::Impl::awaitAgreement() {
+  if (!options.network || hasAgreed)
     return Status::success();
-  std::vector<Statement> statements;
-  LOCKSTEP_RETURN_IF_ERROR(exchange(
-      introduction, 0, {0, ~0u}, "executors to say what they run", statements));
-  Status status = compareFacts(statements);
+  std::vector<Post> posts;
+  LOCKSTEP_RETURN_IF_ERROR(exchange(factsTopic, 0, {0, ~0u},
+                                    "executors to say what they run", posts));
+  Status status = compareFacts(posts);
   if (!status.ok())
     executor->fail(status);
-  hasMet = status.ok();
+  hasAgreed = status.ok();
   return status;
 }
 
-Status Session::Impl::meetNow() {
+Status Session::Impl::checkAgreementIfPosted() {
   for (uint32_t i = 0;
-       options.network && !hasMet && i < options.network->executors().size();
+       options.network && !hasAgreed && i < options.network->executors().size();
        ++i)
-    if (!options.network->posted(i, introduction, 0))
+    if (!options.network->posted(i, factsTopic, 0))
       return Status::success();
-  return meet();
+  return awaitAgreement();
 }
 
 Status Session::Impl::compareMirrored(const Program &program) {
@@ -87,12 +88,12 @@ Status Session::Impl::compareMirrored(const Program &program) {
   std::string topic = fmt::format("variables of {}", role.name);
   uint64_t round = comparisons++;
   options.network->post(topic, round, std::move(fingerprints));
-  std::vector<Statement> statements;
+  std::vector<Post> posts;
   LOCKSTEP_RETURN_IF_ERROR(exchange(topic, round, role.ranks,
                                     "the fingerprints of mirrored variables",
-                                    statements));
+                                    posts));
   Status status = compareCopies(
-      statements, names,
+      posts, names,
       fmt::format("after run {} of program '{}'", runs + 1, program.name()));
   if (!status.ok())
     executor->fail(status);

@@ -43,17 +43,18 @@ public:
   /// Errors of a run that can be detected before it begins.
   Status checkReady(ProgramId program);
   // Comparisons between executors (SessionAgreement.cpp).
-  void introduce();
+  /// Posts the facts that must be equal in all executors.
+  void postFacts();
   /// Before the first run: waits until all executors have posted their facts,
   /// and compares them.
-  Status meet();
-  /// Compares at once what executors run if all of them have posted it.
-  Status meetNow();
+  Status awaitAgreement();
+  /// Compares the facts without waiting, if all executors have posted them.
+  Status checkAgreementIfPosted();
   /// After a run that may have written variables.
   Status compareMirrored(const Program &program);
   Status exchange(std::string_view topic, uint64_t round,
                   const RankRange &among, std::string_view what,
-                  std::vector<Statement> &statements);
+                  std::vector<Post> &posts);
 
   Status keepShadow(const Program &program);
   /// Uploads variables and scalars that the host has set to the device.
@@ -107,7 +108,7 @@ public:
   /// Numbers of runs that may have written variables, and of comparisons of
   /// mirrored variables.
   uint64_t updates = 0, comparisons = 0;
-  bool hasMet = false;
+  bool hasAgreed = false;
   bool memoryFailed = false;
   /// Destroyed before the members above, which its threads may access until
   /// they are joined.

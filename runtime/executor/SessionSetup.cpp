@@ -86,7 +86,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
     races = std::make_unique<RaceChecker>(options.brokenRule);
     executor->observe(races.get());
   }
-  introduce();
+  postFacts();
   return Status::success();
 }
 

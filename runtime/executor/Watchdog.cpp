@@ -10,9 +10,9 @@ namespace lockstep::runtime {
 Watchdog::Watchdog(Clock &clock, Clock::Duration deadline,
                    std::function<Sample()> sample,
                    std::function<bool(uint64_t)> expire,
-                   std::function<void(uint64_t, Clock::Duration)> tellOfWait)
+                   std::function<void(uint64_t, Clock::Duration)> reportWait)
     : clock(clock), deadline(deadline), sample(std::move(sample)),
-      expire(std::move(expire)), tellOfWait(std::move(tellOfWait)) {
+      expire(std::move(expire)), reportWait(std::move(reportWait)) {
   Expected<std::thread> created = startThread([this] { main(); });
   if (created)
     thread = std::move(*created);
@@ -34,7 +34,7 @@ void Watchdog::main() {
   RunningTime time(clock, deadline / 8);
   Sample last;
   Clock::Duration lastProgress = time.now(), lastArrival = lastProgress,
-                  patience = deadline;
+                  waitLimit = deadline;
   std::unique_lock<std::mutex> lock(mutex);
   while (!quit) {
     time.wait(lock, condition);
@@ -45,7 +45,7 @@ void Watchdog::main() {
       lastProgress = now;
     if (!isSameRun || current.waiting == 0 || current.waiting != last.waiting) {
       lastArrival = now;
-      patience = deadline;
+      waitLimit = deadline;
     }
     last = current;
     if (quit)
@@ -53,9 +53,9 @@ void Watchdog::main() {
     if (now - lastProgress >= deadline) {
       if (expire(current.run))
         return;
-    } else if (now - lastArrival >= patience) {
-      tellOfWait(current.run, patience);
-      patience *= 2;
+    } else if (now - lastArrival >= waitLimit) {
+      reportWait(current.run, waitLimit);
+      waitLimit *= 2;
     }
   }
 }

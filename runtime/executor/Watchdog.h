@@ -34,12 +34,12 @@ public:
 
   /// `expire(run)` is called, on the watchdog's thread, when a run has made no
   /// progress for `deadline`; it returns whether the run was aborted. After
-  /// that the watchdog ends. `tellOfWait(run, duration)` is called when the
+  /// that the watchdog ends. `reportWait(run, duration)` is called when the
   /// same replicas wait for `deadline`, for twice as long, and so on, while
   /// others make progress.
   Watchdog(Clock &clock, Clock::Duration deadline,
            std::function<Sample()> sample, std::function<bool(uint64_t)> expire,
-           std::function<void(uint64_t, Clock::Duration)> tellOfWait);
+           std::function<void(uint64_t, Clock::Duration)> reportWait);
   ~Watchdog();
 
   /// Error: its thread could not be created, and it does nothing.
@@ -52,7 +52,7 @@ private:
   Clock::Duration deadline;
   std::function<Sample()> sample;
   std::function<bool(uint64_t)> expire;
-  std::function<void(uint64_t, Clock::Duration)> tellOfWait;
+  std::function<void(uint64_t, Clock::Duration)> reportWait;
   std::mutex mutex;
   std::condition_variable condition;
   bool quit = false;

@@ -72,7 +72,7 @@ public:
   }
 
   BucketPlan run(double slack) {
-    settle(0, 0);
+    setEnd(0, 0);
     for (size_t j = 1; j <= members.size(); ++j) {
       double ready = members[j - 1].ready;
       while (!byEnd.empty() && byEnd.top().first <= ready) {
@@ -84,7 +84,7 @@ public:
       }
       auto [end, i] = bestPredecessor(j, ready);
       previous[j] = i;
-      settle(j, end);
+      setEnd(j, end);
     }
     BucketPlan plan;
     plan.end = ends.back();
@@ -97,7 +97,7 @@ public:
 
 private:
   /// Makes E(j) known.
-  void settle(size_t j, double end) {
+  void setEnd(size_t j, double end) {
     ends[j] = end;
     byEnd.push({end, j});
     for (size_t piece = 0; piece < waiting.size(); ++piece)

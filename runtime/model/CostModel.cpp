@@ -47,7 +47,7 @@ static double levelSeconds(ExchangeAlgorithm algorithm, CollectiveKind kind,
 /// once, and what all replicas get is written once.
 static double memorySeconds(const CollectiveProperties &kind, uint64_t members,
                             uint64_t bytes, const Link &memory) {
-  uint64_t read = kind.gives == Holders::all ? members * bytes : bytes,
+  uint64_t read = kind.operandHolders == Holders::all ? members * bytes : bytes,
            written = kind.concatenates() ? members * bytes : bytes;
   return memory.latency + memory.secondsPerByte * double(read + written);
 }
@@ -105,7 +105,7 @@ public:
       return std::abs(fixed + slope * double(bytes) - exact) <=
              tolerance * exact;
     };
-    // The line before may go on.
+    // The previous line may cover this interval, too.
     uint64_t middle = begin + (end - begin) / 2;
     auto covers = [&](double fixed, double slope) {
       return isNear(begin, fixed, slope) && isNear(middle, fixed, slope) &&

@@ -57,11 +57,11 @@ class RoundRobin {
 public:
   explicit RoundRobin(unsigned servers) : servers(servers) {}
   /// The server of the next variable or shard.
-  unsigned next() { return given++ % servers; }
+  unsigned next() { return assigned++ % servers; }
 
 private:
   unsigned servers;
-  uint64_t given = 0;
+  uint64_t assigned = 0;
 };
 
 } // namespace lockstep::runtime

@@ -1,5 +1,4 @@
-//===- SharedCores.h - replicas that share the cores of a machine -*- C++
-//-*-===//
+//===- SharedCores.h - replicas that share cores ----------------*- C++ -*-===//
 //
 // With `Topology::reducesOnCompute`, all replicas are in one process, whose
 // workers are as many as the cores. A worker executes one replica until it has

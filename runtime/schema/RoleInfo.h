@@ -56,9 +56,9 @@ inline std::vector<uint32_t> ranksOf(const artifact::Artifact &tables,
   const auto *listed = tables.groups()->Get(group)->ranks();
   if (listed && listed->size() > 0)
     return {listed->begin(), listed->end()};
-  std::vector<uint32_t> everybody(tables.replicas());
-  std::iota(everybody.begin(), everybody.end(), 0u);
-  return everybody;
+  std::vector<uint32_t> replicas(tables.replicas());
+  std::iota(replicas.begin(), replicas.end(), 0u);
+  return replicas;
 }
 
 } // namespace lockstep::runtime

@@ -33,7 +33,7 @@ std::atomic<int> first = 0;
 /// When the last signal that counted was acted upon, in milliseconds. A
 /// repetition may be handled much later, if this process does not get a CPU.
 constexpr int64_t notYet = std::numeric_limits<int64_t>::max();
-std::atomic<int64_t> obeyed = notYet;
+std::atomic<int64_t> handledAt = notYet;
 /// The next signal that counts ends the process.
 std::atomic<bool> endsProcess = false;
 std::atomic<SignalClock> signalClock = monotonicMilliseconds;
@@ -45,7 +45,7 @@ static_assert(std::atomic<int>::is_always_lock_free &&
 /// signal, 'O' when the steps are over, 'Q' to quit.
 std::array<int, 2> ends = {-1, -1};
 
-void tell(char what) {
+void notifyThread(char what) {
   // If the pipe is full, messages are pending anyway.
   [[maybe_unused]] ssize_t written = write(ends[1], &what, 1);
 }
@@ -59,11 +59,11 @@ sigset_t stopSignals() {
 }
 
 void setHandler(void (*handler)(int));
-void obey() { obeyed = signalClock.load()(); }
+void markHandled() { handledAt = signalClock.load()(); }
 
 void handle(int signal) {
   int saved = errno, none = 0;
-  int64_t now = signalClock.load()(), last = obeyed;
+  int64_t now = signalClock.load()(), last = handledAt;
   // Read before `first` publishes the signal: other threads may act on it
   // before this handler ends.
   bool ends = endsProcess;
@@ -72,12 +72,12 @@ void handle(int signal) {
   bool counts = first.compare_exchange_strong(none, signal) ||
                 (last != notYet && now - last >= signalGap.count());
   if (counts) {
-    obeyed = notYet;
+    handledAt = notYet;
     if (ends) {
       setHandler(SIG_DFL);
       raise(signal);
     } else {
-      tell('S');
+      notifyThread('S');
     }
   }
   errno = saved;
@@ -95,7 +95,7 @@ void setHandler(void (*handler)(int)) {
 
 /// The next message of the pipe; 0 after `milliseconds` without one, if not
 /// negative.
-char listen(int milliseconds) {
+char awaitMessage(int milliseconds) {
   pollfd descriptor = {ends[0], POLLIN, 0};
   int ready = 0;
   do
@@ -109,25 +109,25 @@ char listen(int milliseconds) {
 
 /// The next message within `seconds`, excluding time during which the process
 /// is stopped; 0 without one.
-char listenFor(double seconds) {
+char awaitMessageFor(double seconds) {
   auto all = std::chrono::duration_cast<runtime::Clock::Duration>(
       std::chrono::duration<double>(std::min(seconds, 1e9)));
   runtime::RunningTime time(
       runtime::Clock::system(),
       std::min<runtime::Clock::Duration>(all / 8, std::chrono::hours(1)));
-  char told = 0;
-  while (told == 0 && time.now() < all)
-    told = time.spend([](runtime::Clock::Duration slice) {
-      return listen(static_cast<int>(
+  char message = 0;
+  while (message == 0 && time.now() < all)
+    message = time.spend([](runtime::Clock::Duration slice) {
+      return awaitMessage(static_cast<int>(
           std::chrono::ceil<std::chrono::milliseconds>(slice).count()));
     });
-  return told;
+  return message;
 }
 
 /// Acts on later signals until the end; after that, a signal ends the process.
-void listenToTheEnd() {
-  while (listen(-1) != 'Q')
-    obey();
+void handleUntilQuit() {
+  while (awaitMessage(-1) != 'Q')
+    markHandled();
 }
 
 const char *nameOf(int signal) {
@@ -147,9 +147,9 @@ SignalsBlocked::~SignalsBlocked() {
 
 StopSignals::StopSignals(
     double seconds, std::function<void()> givenStop,
-    std::function<void(int, const std::string &)> givenGiveUp)
+    std::function<void(int, const std::string &)> givenForceStop)
     : seconds(seconds), stop(std::move(givenStop)),
-      giveUp(std::move(givenGiveUp)) {
+      forceStop(std::move(givenForceStop)) {
   if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     printError("no pipe for signals: SIGINT and SIGTERM end the process "
                "without saving");
@@ -175,10 +175,10 @@ StopSignals::~StopSignals() {
   // From now on a signal ends the process as usual, except a repetition of the
   // signal that has just been handled.
   endsProcess = true;
-  tell('Q');
+  notifyThread('Q');
   thread.join();
-  if (obeyed == notYet)
-    obey();
+  if (handledAt == notYet)
+    markHandled();
   close(ends[0]);
   close(ends[1]);
 }
@@ -186,25 +186,25 @@ StopSignals::~StopSignals() {
 void StopSignals::main() {
   sigset_t set = stopSignals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  char told = listen(-1);
+  char message = awaitMessage(-1);
   // The steps may be over before the handler's message arrives.
-  if (told == 'O')
-    listenToTheEnd();
-  if (told != 'S')
+  if (message == 'O')
+    handleUntilQuit();
+  if (message != 'S')
     return;
-  obey();
+  markHandled();
   const char *name = nameOf(stopSignal());
   printNote(fmt::format(
       "{}: stopping after the step at hand; a second signal gives it up",
       name));
   stop();
-  char next = listenFor(seconds);
+  char next = awaitMessageFor(seconds);
   if (next == 'O')
-    listenToTheEnd();
+    handleUntilQuit();
   if (next == 'O' || next == 'Q')
     return;
   endsProcess = true;
-  obey();
+  markHandled();
   std::string why =
       next == 'S'
           ? fmt::format("given up at the second signal, {}", name)
@@ -215,8 +215,8 @@ void StopSignals::main() {
     std::lock_guard<std::mutex> lock(mutex);
     interruption = {runtime::StatusCode::interrupted, why};
   }
-  giveUp(stopSignal(), why);
-  listenToTheEnd();
+  forceStop(stopSignal(), why);
+  handleUntilQuit();
 }
 
 void setSignalClock(SignalClock clock) {
@@ -234,7 +234,7 @@ void stepsAreOver() {
   if (ends[1] < 0)
     return;
   endsProcess = true;
-  tell('O');
+  notifyThread('O');
 }
 
 } // namespace lockstep::training

@@ -44,10 +44,10 @@ inline constexpr std::chrono::milliseconds signalGap{500};
 class StopSignals {
 public:
   /// On the thread for signals, `stop()` is called at the first signal, and
-  /// `giveUp(signal, why)` at most once, `seconds` later or at the second
+  /// `forceStop(signal, why)` at most once, `seconds` later or at the second
   /// signal.
   StopSignals(double seconds, std::function<void()> stop,
-              std::function<void(int, const std::string &)> giveUp);
+              std::function<void(int, const std::string &)> forceStop);
   ~StopSignals();
   StopSignals(const StopSignals &) = delete;
 
@@ -61,7 +61,7 @@ private:
   std::optional<SignalsBlocked> blockedHere;
   double seconds;
   std::function<void()> stop;
-  std::function<void(int, const std::string &)> giveUp;
+  std::function<void(int, const std::string &)> forceStop;
   std::mutex mutex;
   /// Why the run has been aborted; success: it has not.
   runtime::Status interruption;

@@ -158,7 +158,7 @@ bool Training::variablesAreIntact() const {
   return true;
 }
 
-void Training::salvage() {
+void Training::saveAfterFailure() {
   std::unique_lock<std::mutex> lock(savingMutex, std::try_to_lock);
   if (!lock) {
     // The thread inside of `run` is blocked in a call of the file system and

@@ -56,7 +56,7 @@ public:
   /// variables if the options request it and the failed step has not written
   /// them, or a copy exists. Finally prints the checkpoint from which the run
   /// can be resumed. From any thread, if the one inside of `run` is blocked.
-  void salvage();
+  void saveAfterFailure();
 
   /// Prints the duration and the final metrics to the standard output.
   void printSummary() const;

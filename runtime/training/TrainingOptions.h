@@ -17,7 +17,7 @@ struct Options {
 
   std::string data;
   std::string evalData;
-  /// Arrays for one step by hand, instead of training.
+  /// Arrays for a single step, instead of training.
   std::string inputs;
   /// The program to run; empty: `step`, or the only one.
   std::string program;

@@ -144,7 +144,7 @@ public:
   virtual void endReading() = 0;
   /// After an abort: returns when neither another executor nor a thread of the
   /// network still reads memory of this one, so that it can be freed.
-  virtual void settle() = 0;
+  virtual void awaitReaders() = 0;
 
   /// Broadcasts text that belongs to no program to all executors, once for each
   /// round of a topic; does not wait. Rounds of a topic are numbered from 0. No

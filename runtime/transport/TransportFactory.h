@@ -35,7 +35,7 @@ class TileRunner;
 struct TransportCapabilities {
   /// Operands and results may be in memory of a device with queues. Otherwise
   /// they are staged in memory of the host.
-  bool takesDeviceMemory = false;
+  bool acceptsDeviceMemory = false;
   /// Collectives between the same members are carried out in the order in which
   /// they were started.
   bool isInOrder = false;

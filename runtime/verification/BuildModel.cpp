@@ -41,7 +41,7 @@ public:
 
 private:
   void addGroups() {
-    uint32_t everybody = none;
+    uint32_t allReplicas = none;
     for (uint32_t i = 0; i < count(model.tables->groups()); ++i) {
       const auto *ranks = model.tables->groups()->Get(i)->ranks();
       groups.push_back(uint32_t(model.groups.size()));
@@ -51,11 +51,11 @@ private:
       }
       // Groups of all replicas share one entry, so that memory is bounded by
       // the size of the file.
-      if (everybody != none) {
-        groups.back() = everybody;
+      if (allReplicas != none) {
+        groups.back() = allReplicas;
         continue;
       }
-      everybody = groups.back();
+      allReplicas = groups.back();
       model.groups.emplace_back();
       for (uint32_t rank = 0; rank < model.tables->replicas(); ++rank)
         model.groups.back().ranks.push_back(rank);
@@ -175,17 +175,19 @@ private:
         channel.sources.assign(start->sources()->begin(),
                                start->sources()->end());
       channel.group = start->group();
-      return own(program, op, start->channel(), channel, start->root());
+      return declareChannel(program, op, start->channel(), channel,
+                            start->root());
     }
     case CommandBody::Wait:
       op.kind = OpKind::wait;
-      return meet(program, op, table.body_as_Wait()->channel());
+      return setChannel(program, op, table.body_as_Wait()->channel());
     case CommandBody::Barrier: {
       op.kind = OpKind::barrier;
       Channel channel;
       channel.kind = Channel::Kind::barrier;
       channel.group = table.body_as_Barrier()->group();
-      return own(program, op, table.body_as_Barrier()->channel(), channel, -1);
+      return declareChannel(program, op, table.body_as_Barrier()->channel(),
+                            channel, -1);
     }
     case CommandBody::Once:
       return once(program, op, *table.body_as_Once());
@@ -279,7 +281,7 @@ private:
 
   /// Checks the number of a channel and sets it as the op's index into
   /// `Model::channels`, whose first channels are numbered as in all roles.
-  Status meet(Program &program, Op &op, uint32_t number) {
+  Status setChannel(Program &program, Op &op, uint32_t number) {
     if (number >= program.tables->channels())
       return malformed(program, op.command,
                        fmt::format("channel {} does not exist", number));
@@ -294,9 +296,10 @@ private:
     return Status::success();
   }
 
-  Status own(Program &program, Op &op, uint32_t number, Channel channel,
-             int32_t root) {
-    LOCKSTEP_RETURN_IF_ERROR(meet(program, op, number));
+  /// Declares the channel of a start or barrier.
+  Status declareChannel(Program &program, Op &op, uint32_t number,
+                        Channel channel, int32_t root) {
+    LOCKSTEP_RETURN_IF_ERROR(setChannel(program, op, number));
     if (program.starts[number] != none)
       return malformed(program, op.command,
                        fmt::format("channel {} is used twice", number));
@@ -321,7 +324,7 @@ private:
   }
 
   Status once(Program &program, Op &op, const artifact::Once &table) {
-    LOCKSTEP_RETURN_IF_ERROR(meet(program, op, table.channel()));
+    LOCKSTEP_RETURN_IF_ERROR(setChannel(program, op, table.channel()));
     if (program.starts[op.channel] != none)
       return malformed(program, op.command,
                        fmt::format("channel {} is used twice", op.channel));

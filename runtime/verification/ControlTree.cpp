@@ -73,8 +73,8 @@ private:
     std::vector<std::vector<uint32_t>> predecessors(blocks.size()),
         latches(blocks.size());
     std::vector<uint32_t> headers;
-    enum : uint8_t { unseen, open, done };
-    std::vector<uint8_t> state(blocks.size(), unseen);
+    enum : uint8_t { unvisited, open, done };
+    std::vector<uint8_t> state(blocks.size(), unvisited);
     std::vector<std::pair<uint32_t, uint32_t>> stack = {{0, 0}};
     state[0] = open;
     while (!stack.empty()) {
@@ -92,7 +92,7 @@ private:
         if (latches[to].empty())
           headers.push_back(to);
         latches[to].push_back(from);
-      } else if (state[to] == unseen) {
+      } else if (state[to] == unvisited) {
         state[to] = open;
         stack.emplace_back(to, 0);
       }

@@ -38,30 +38,30 @@ public:
   }
 
 private:
-  static bool ends(OpKind kind) {
+  static bool endsBlock(OpKind kind) {
     return kind == OpKind::jump || kind == OpKind::branch ||
            kind == OpKind::ret;
   }
   /// Whether the op begins a block: a rank can wait there, or it branches.
-  static bool rests(OpKind kind) {
+  static bool beginsBlock(OpKind kind) {
     return kind == OpKind::wait || kind == OpKind::barrier ||
            kind == OpKind::once || kind == OpKind::branch;
   }
 
   void findBlocks() {
-    std::vector<bool> leads(ops.size() + 1, false);
-    leads[0] = true;
+    std::vector<bool> isLeader(ops.size() + 1, false);
+    isLeader[0] = true;
     for (uint32_t i = 0; i < ops.size(); ++i) {
       if (ops[i].target != none)
-        leads[ops[i].target] = true;
-      if (ends(ops[i].kind))
-        leads[i + 1] = true;
-      if (rests(ops[i].kind))
-        leads[i] = true;
+        isLeader[ops[i].target] = true;
+      if (endsBlock(ops[i].kind))
+        isLeader[i + 1] = true;
+      if (beginsBlock(ops[i].kind))
+        isLeader[i] = true;
     }
     flow.blockOf.resize(ops.size());
     for (uint32_t i = 0; i < ops.size(); ++i) {
-      if (leads[i])
+      if (isLeader[i])
         flow.blocks.push_back({i, i, {none, none}, false});
       flow.blocks.back().end = i + 1;
       flow.blockOf[i] = uint32_t(flow.blocks.size() - 1);
@@ -90,7 +90,7 @@ private:
   }
 
   /// Immediate post-dominators. The exit is one more block, to which every
-  /// return leads.
+  /// return isLeader.
   void findJoins() {
     uint32_t exit = uint32_t(flow.blocks.size());
     std::vector<std::vector<uint32_t>> predecessors(exit + 1);

@@ -64,7 +64,7 @@ public:
       const artifact::AddRegister *add = commands.Get(i)->body_as_AddRegister();
       if (!add || !isPositive(add->source()))
         return false;
-      steps |= isInEachTurn(loop, i);
+      steps |= isInEachIteration(loop, i);
     }
     return steps;
   }
@@ -106,7 +106,7 @@ private:
 
   /// Whether each iteration executes a command: no earlier branch skips it and
   /// stays in the loop.
-  bool isInEachTurn(const Loop &loop, uint32_t command) const {
+  bool isInEachIteration(const Loop &loop, uint32_t command) const {
     for (uint32_t i = loop.head; i < command; ++i)
       if (uint32_t target = targetOf(i);
           loop.contains(target) && (target > command || target == loop.head))

@@ -40,7 +40,7 @@ bool allReceive(const Model &model, const Channel &channel,
     return false;
   bool hasRoot = channel.root >= program.firstRank &&
                  channel.root < program.firstRank + program.ranks;
-  switch (CollectiveProperties::of(channel.collective).gets) {
+  switch (CollectiveProperties::of(channel.collective).resultHolders) {
   case Holders::none:
     return false;
   case Holders::root:

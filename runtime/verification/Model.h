@@ -65,7 +65,7 @@ struct Channel {
   artifact::Reduction reduction{};
   int32_t axis = 0;
   uint32_t number = 0;
-  /// Position of the root among the members, or `none`.
+  /// Rank of the root, else of the first member; `none` without members.
   uint32_t root = none;
   /// As in `Start.sources`.
   std::vector<int32_t> sources;

@@ -163,7 +163,7 @@ private:
 
 } // namespace
 
-bool goesStraight(const artifact::Artifact &artifact, std::string_view name) {
+bool isStraightLine(const artifact::Artifact &artifact, std::string_view name) {
   const artifact::Program *program = nullptr;
   for (uint32_t i = 0; artifact.programs() && i < artifact.programs()->size();
        ++i)
@@ -226,8 +226,7 @@ std::optional<Problem> findDivergence(const Model &model,
   return Differences(model, program, brokenRule).find();
 }
 
-std::optional<Problem> findSecondOrder(const Model &model,
-                                       ProofRule brokenRule) {
+std::optional<Problem> checkOneOrder(const Model &model, ProofRule brokenRule) {
   if (model.programs.size() != 1)
     return Problem{fmt::format("{} roles have a program '{}'",
                                model.programs.size(), model.name),

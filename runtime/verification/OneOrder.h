@@ -27,7 +27,7 @@ namespace lockstep::runtime::verification {
 /// Whether the program of this name belongs to one role, has no branches, and
 /// exchanges only among its own ranks: there is one path, found by one pass
 /// over the commands. False if not, or if the tables are inconsistent.
-bool goesStraight(const artifact::Artifact &artifact, std::string_view name);
+bool isStraightLine(const artifact::Artifact &artifact, std::string_view name);
 
 /// None if all ranks of a program's role provably take one path, else the
 /// branch at which they may diverge.
@@ -37,8 +37,8 @@ std::optional<Problem> findDivergence(const Model &model,
 
 /// None if all ranks of the only role provably take one path, and all members
 /// of its groups are among them; else the reason why it is not known.
-std::optional<Problem> findSecondOrder(const Model &model,
-                                       ProofRule brokenRule = ProofRule::none);
+std::optional<Problem> checkOneOrder(const Model &model,
+                                     ProofRule brokenRule = ProofRule::none);
 
 } // namespace lockstep::runtime::verification
 

@@ -17,9 +17,9 @@
 namespace lockstep::runtime::verification {
 namespace {
 
-class Joiner {
+class ProjectionChecker {
 public:
-  Joiner(const Model &model, ProofRule brokenRule)
+  ProjectionChecker(const Model &model, ProofRule brokenRule)
       : model(model), brokenRule(brokenRule) {}
 
   std::optional<Problem> find() {
@@ -376,7 +376,7 @@ private:
 
 std::optional<Problem> findDisagreement(const Model &model,
                                         ProofRule brokenRule) {
-  return Joiner(model, brokenRule).find();
+  return ProjectionChecker(model, brokenRule).find();
 }
 
 } // namespace lockstep::runtime::verification

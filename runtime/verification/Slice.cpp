@@ -56,7 +56,7 @@ struct Needs {
 
 /// False for the start and the wait of a collective whose results do not decide
 /// which path a rank takes, as is the case for most.
-bool touches(const Model &model, const Op &op) {
+bool mayAffectPaths(const Model &model, const Op &op) {
   return (op.kind != OpKind::start && op.kind != OpKind::wait) ||
          model.channels[op.channel].carriesDecisions;
 }
@@ -77,7 +77,7 @@ public:
     for (Program &program : model.programs)
       for (const Branch &branch : program.flow.branches)
         if (!branch.local)
-          any |= need(program, program.ops[branch.op]);
+          any |= markNeeded(program, program.ops[branch.op]);
     for (bool changed = any; changed;) {
       changed = false;
       for (Program &program : model.programs)
@@ -111,7 +111,7 @@ private:
   }
 
   /// Marks what an op reads as needed. Returns whether anything was not before.
-  bool need(const Program &program, const Op &op) {
+  bool markNeeded(const Program &program, const Op &op) {
     operands.collect(program, op);
     bool changed = false;
     Needs &own = needs[program.index];
@@ -157,7 +157,8 @@ private:
       if ((op.kind == OpKind::compute || op.kind == OpKind::wait) && !writable)
         continue;
       if (op.kind == OpKind::start) {
-        if (model.channels[op.channel].carriesDecisions && need(program, op)) {
+        if (model.channels[op.channel].carriesDecisions &&
+            markNeeded(program, op)) {
           changed = true;
           writable = needsWritable(program);
         }
@@ -180,14 +181,14 @@ private:
         changed = model.channels[op.channel].carriesDecisions = true;
       slice.relevant[i] = true;
       needs[program.index].blockWrites[program.flow.blockOf[i]] = true;
-      if (need(program, op)) {
+      if (markNeeded(program, op)) {
         changed = true;
         writable = needsWritable(program);
       }
     }
     for (Branch &branch : program.flow.branches)
       if (!branch.region.empty() && leavesSomething(program, branch))
-        changed |= need(program, program.ops[branch.op]);
+        changed |= markNeeded(program, program.ops[branch.op]);
     return changed;
   }
 
@@ -356,7 +357,7 @@ void visitSlots(const Model &model, const Program &program, const Op &op,
       if (!slice.slots[i].isRegister &&
           slice.slots[i].space == artifact::Space::variable)
         write(i);
-  if (!touches(model, op))
+  if (!mayAffectPaths(model, op))
     return;
   thread_local Operands operands;
   operands.collect(program, op);

@@ -329,7 +329,7 @@ void ConditionNames::start(uint32_t index, const artifact::Start &start,
   uint32_t channel = program.ops[index].channel;
   uint32_t root = model.channels[channel].root;
   const CollectiveProperties &kind = CollectiveProperties::of(start.kind());
-  bool sends = kind.isSameForAll() && kind.gives == Holders::root &&
+  bool sends = kind.isSameForAll() && kind.operandHolders == Holders::root &&
                root >= program.firstRank &&
                root - program.firstRank < program.ranks;
   for (uint32_t i = 0; sends && i < count(start.operands()); ++i) {

@@ -31,7 +31,7 @@ std::optional<Problem> findProblem(const Model &model, ProofRule brokenRule) {
     return model.mismatch;
   if (model.programs.empty())
     return std::nullopt;
-  return model.programs.size() == 1 ? findSecondOrder(model, brokenRule)
+  return model.programs.size() == 1 ? checkOneOrder(model, brokenRule)
                                     : findDisagreement(model, brokenRule);
 }
 
@@ -68,7 +68,7 @@ Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
 }
 
 Status checkProven(const artifact::Artifact &artifact, std::string_view name) {
-  if (goesStraight(artifact, name))
+  if (isStraightLine(artifact, name))
     return Status::success();
   Expected<Model> model = prepare(artifact, name, ProofRule::none);
   if (!model)

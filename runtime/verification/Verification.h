@@ -120,7 +120,7 @@ Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
                       ProofRule brokenRule = ProofRule::none);
 
 /// Success if the ranks of the programs called `name` provably do not wait for
-/// each other forever. As `prove`, without information for people only.
+/// each other forever. As `prove`, without what only reports need.
 Status checkProven(const artifact::Artifact &artifact, std::string_view name);
 
 } // namespace lockstep::runtime::verification

@@ -16,14 +16,14 @@ using namespace std::chrono_literals;
 namespace {
 
 std::string factsError(std::vector<Facts> all) {
-  std::vector<Statement> statements;
+  std::vector<Post> posts;
   uint32_t rank = 0;
   for (uint32_t i = 0; i < all.size(); ++i, rank += 2)
-    statements.push_back({i, {rank, i == 2 ? 1u : 2u}, toText(all[i])});
-  return compareFacts(statements).message();
+    posts.push_back({i, {rank, i == 2 ? 1u : 2u}, toText(all[i])});
+  return compareFacts(posts).message();
 }
 
-// The minority is listed first; an executor without a statement differs, too.
+// The minority is listed first; an executor without the fact differs, too.
 TEST(Agreement, namesWhoDiffers) {
   EXPECT_EQ(factsError({{{"seed", "1"}}, {{"seed", "1"}}, {{"seed", "1"}}}),
             "");
@@ -43,17 +43,17 @@ TEST(Agreement, namesWhoDiffers) {
 
 TEST(Agreement, copies) {
   auto error = [](std::vector<std::string> held) {
-    std::vector<Statement> statements;
+    std::vector<Post> posts;
     for (uint32_t i = 0; i < held.size(); ++i) {
       std::string text;
       for (char c : held[i]) {
         Fingerprint fingerprint = fingerprintOf(bytesOf(c));
         text.append(fingerprint.data(), fingerprint.size());
       }
-      statements.push_back({i, {i, 1}, text});
+      posts.push_back({i, {i, 1}, text});
     }
     std::string names[] = {"v", "w"};
-    return compareCopies(statements, names, "after run 7").message();
+    return compareCopies(posts, names, "after run 7").message();
   };
   EXPECT_EQ(error({"ab", "ab"}), "");
   EXPECT_EQ(error({"ab", "ac", "ab"}),
@@ -102,9 +102,9 @@ std::array<Status, 2> runBoth(Session &first, Session &second) {
   return statuses;
 }
 
-// Two artifacts that would hang or compute nonsense together: an error in both
-// executors, before the first command.
-TEST(Introduction, artifactsDiffer) {
+// Two artifacts that would hang or compute wrong results together: an error in
+// both executors, before the first command.
+TEST(PostedFacts, artifactsDiffer) {
   TestProgram p(4), q(4);
   build(p);
   build(q, 1);
@@ -125,7 +125,7 @@ TEST(Introduction, artifactsDiffer) {
 }
 
 // So are kernels for different CPUs, and options that matter.
-TEST(Introduction, targetsAndOptionsDiffer) {
+TEST(PostedFacts, targetsAndOptionsDiffer) {
   TestProgram p(4);
   build(p);
   auto &binaries = p.writer.tables.binaries;
@@ -160,7 +160,7 @@ TEST(Introduction, targetsAndOptionsDiffer) {
 }
 
 // An executor that never posts is reported like a replica that does not arrive.
-TEST(Introduction, isWaitedForUnderTheDeadline) {
+TEST(PostedFacts, isWaitedForUnderTheDeadline) {
   TestProgram p(4);
   build(p);
   FakeClock clock;

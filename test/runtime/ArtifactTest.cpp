@@ -27,7 +27,7 @@ TEST(Artifact, roundTrip) {
   EXPECT_EQ((*loaded)->digestHex().size(), 64u);
 }
 
-// A page of the file for each would make thousands of variables a file of
+// With a page of the file for each, thousands of variables would take
 // megabytes.
 TEST(Artifact, smallSegmentsShareAPage) {
   TestProgram program(2);
@@ -91,8 +91,8 @@ TEST(Artifact, messagesSayWhatIsWrong) {
   EXPECT_NE(message(other).find("SHA-256"), std::string::npos);
 }
 
-// The format version of a newer file is reported before its digest, which it
-// may compute otherwise.
+// The format version of a newer file is reported before its digest, which may
+// be computed differently.
 TEST(Artifact, newerVersionIsRefused) {
   std::vector<std::byte> file = smallFile();
   auto *root = artifact::GetArtifact(file.data());
@@ -126,7 +126,8 @@ TEST(Artifact, filesAreNamedInErrors) {
   EXPECT_FALSE(Artifact::open(std::filesystem::temp_directory_path()).ok());
 }
 
-// A file that is cut off or replaced while it runs takes nothing away.
+// A file that is truncated or replaced while the artifact is in use does not
+// affect it.
 TEST(Artifact, doesNotDependOnItsFile) {
   TemporaryFile saved("artifact-test.lockstep");
   const std::string &path = saved.path;

@@ -15,10 +15,10 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-class CApiWay : public testing::TestWithParam<uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(Executors, CApiWay, testing::Values(1, 2));
+class CApiWithExecutors : public testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Executors, CApiWithExecutors, testing::Values(1, 2));
 
-TEST_P(CApiWay, isWhole) { // [7-non-tensor]
+TEST_P(CApiWithExecutors, isWhole) { // [7-non-tensor]
   TemporaryFile file("c-api.lockstep");
   const std::string &path = file.path;
   TestProgram p(2);
@@ -120,10 +120,10 @@ struct Reports {
 Reports *reports;
 
 void remember(void *context, const char *text, const char *json) {
-  auto *told = static_cast<Reports *>(context);
-  told->text = text;
-  told->json = json;
-  ++told->calls;
+  auto *received = static_cast<Reports *>(context);
+  received->text = text;
+  received->json = json;
+  ++received->calls;
 }
 
 void rememberAndInterrupt(void *context, const char *text, const char *json) {
@@ -134,19 +134,19 @@ void rememberAndInterrupt(void *context, const char *text, const char *json) {
 }
 
 /// A short deadline, of which no test depends on how short it is.
-lockstep_options reportingOptions(uint32_t executors, Reports &told) {
+lockstep_options reportingOptions(uint32_t executors, Reports &received) {
   lockstep_options options;
   lockstep_options_init(&options, sizeof(options));
   options.workers = 2;
   options.executors = executors;
   options.deadline_seconds = 0.05;
-  options.report_context = &told;
+  options.report_context = &received;
   return options;
 }
 
 // The calling thread itself hangs in a kernel, in this test until it has been
 // reported.
-TEST_P(CApiWay, tellsOfADeadline) {
+TEST_P(CApiWithExecutors, reportsADeadline) {
   TemporaryFile file("c-api-deadline.lockstep");
   const std::string &path = file.path;
   TestProgram p(2);
@@ -160,9 +160,9 @@ TEST_P(CApiWay, tellsOfADeadline) {
   p.ret();
   p.file();
   ASSERT_TRUE(p.writer.writeFile(path).ok());
-  Reports told;
-  reports = &told;
-  lockstep_options options = reportingOptions(GetParam(), told);
+  Reports received;
+  reports = &received;
+  lockstep_options options = reportingOptions(GetParam(), received);
   options.on_deadline = remember;
   lockstep_session *session = nullptr;
   ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session),
@@ -170,53 +170,53 @@ TEST_P(CApiWay, tellsOfADeadline) {
       << lockstep_last_error();
   EXPECT_NE(lockstep_variables_intact(session), 0);
   EXPECT_EQ(lockstep_run(session, 0), LOCKSTEP_DEADLINE);
-  EXPECT_EQ(told.calls, 1);
-  EXPECT_NE(told.text.find("running command 0 'launch 'call''"),
+  EXPECT_EQ(received.calls, 1);
+  EXPECT_NE(received.text.find("running command 0 'launch 'call''"),
             std::string::npos)
-      << told.text;
-  EXPECT_EQ(told.json, lockstep_deadline_report(session));
+      << received.text;
+  EXPECT_EQ(received.json, lockstep_deadline_report(session));
   EXPECT_NE(lockstep_variables_intact(session), 0);
   lockstep_session_close(session);
 }
 
 // Replica 1 is in an infinite loop. The report function can end the run.
-TEST_P(CApiWay, tellsOfALongWait) {
+TEST_P(CApiWithExecutors, reportsALongWait) {
   TemporaryFile file("c-api-long-wait.lockstep");
   const std::string &path = file.path;
   TestProgram p(2);
   uint32_t ends = p.variable("ends", ElementType::i1, {}, true);
-  uint32_t turns = p.variable("turns", ElementType::i64, {}, true);
+  uint32_t iterations = p.variable("iterations", ElementType::i64, {}, true);
   uint32_t one = p.reg();
   p.setRegister(one, 1);
-  p.launch("add_scalar", {turns}, {turns}, {one});
+  p.launch("add_scalar", {iterations}, {iterations}, {one});
   p.branchUnless(ends, 1);
   p.barrier(p.channel());
   p.ret();
   p.file();
   ASSERT_TRUE(p.writer.writeFile(path).ok());
-  Reports told;
-  lockstep_options options = reportingOptions(GetParam(), told);
+  Reports received;
+  lockstep_options options = reportingOptions(GetParam(), received);
   options.on_deadline = remember;
   options.on_long_wait = rememberAndInterrupt;
-  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &told.session),
+  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &received.session),
             LOCKSTEP_OK)
       << lockstep_last_error();
   char yes = 1;
-  ASSERT_EQ(lockstep_variable_set(told.session, "ends", 0, &yes, 1),
+  ASSERT_EQ(lockstep_variable_set(received.session, "ends", 0, &yes, 1),
             LOCKSTEP_OK)
       << lockstep_last_error();
-  EXPECT_EQ(lockstep_run(told.session, 0), LOCKSTEP_INTERRUPTED);
+  EXPECT_EQ(lockstep_run(received.session, 0), LOCKSTEP_INTERRUPTED);
   EXPECT_STREQ(lockstep_last_error(),
                "the run was given up by lockstep_interrupt");
-  EXPECT_GE(told.calls, 1);
-  EXPECT_NE(told.text.find("while others went on without coming"),
+  EXPECT_GE(received.calls, 1);
+  EXPECT_NE(received.text.find("while others went on without coming"),
             std::string::npos)
-      << told.text;
-  EXPECT_EQ(nlohmann::json::parse(told.json)["waits"][0]["missing"],
+      << received.text;
+  EXPECT_EQ(nlohmann::json::parse(received.json)["waits"][0]["missing"],
             nlohmann::json::array({1}));
-  EXPECT_EQ(lockstep_variables_intact(told.session), 0);
-  EXPECT_EQ(lockstep_run(told.session, 0), LOCKSTEP_POISONED);
-  lockstep_session_close(told.session);
+  EXPECT_EQ(lockstep_variables_intact(received.session), 0);
+  EXPECT_EQ(lockstep_run(received.session, 0), LOCKSTEP_POISONED);
+  lockstep_session_close(received.session);
 }
 
 TEST(CApi, errors) {

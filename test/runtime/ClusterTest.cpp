@@ -168,9 +168,9 @@ TEST(Cluster, mirroredVariablesAreWrittenEverywhere) {
     EXPECT_EQ(valueOf<int64_t>(cluster->output(0, 0, r)), 42);
 }
 
-// An input that is missing somewhere is an error before anybody has begun:
-// nothing hangs, and the next run is like the first.
-TEST_P(ClusterOf, nobodyBeginsBeforeEverybodyCan) {
+// An input that is missing in one executor is an error before any executor has
+// begun: nothing hangs, and the next run is like the first.
+TEST_P(ClusterOf, noneBeginsBeforeAllCan) {
   TestProgram p(replicaCount);
   build(p);
   auto cluster = clusterOf(p, options());
@@ -218,8 +218,8 @@ TEST_P(ClusterOf, firstErrorEndsTheRunOfAll) {
                                  status.message());
 }
 
-// The report of a missed deadline is the same text, and comes once, whoever is
-// where.
+// The text of the report of a missed deadline does not depend on the executors,
+// and it is reported once.
 TEST_P(ClusterOf, deadlineReportIsAboutAll) {
   FakeClock clock;
   TestProgram p(replicaCount);
@@ -239,8 +239,9 @@ TEST_P(ClusterOf, deadlineReportIsAboutAll) {
   });
   // A message that has just been sent wakes an idle worker: only if all are
   // idle twice, none is awake.
-  for (unsigned calm = 0; calm < 2 && !over;) {
-    calm = cluster->idleWorkers() == cluster->workers() ? calm + 1 : 0;
+  for (unsigned idleSamples = 0; idleSamples < 2 && !over;) {
+    idleSamples =
+        cluster->idleWorkers() == cluster->workers() ? idleSamples + 1 : 0;
     std::this_thread::yield();
   }
   while (!over)

@@ -92,7 +92,7 @@ TEST_P(CoordinatorOf, laneIsReplacedAfterAnError) {
   auto coordinator = coordinatorOf(p, options());
   ASSERT_TRUE(coordinator->schedule(adds(10)).ok());
   ASSERT_TRUE(coordinator->join().ok());
-  uint64_t given = coordinator->serverTraffic().given;
+  uint64_t sent = coordinator->serverTraffic().toServers;
   for (int round = 0; round < 3; ++round) {
     ASSERT_TRUE(coordinator->schedule(adds(11)).ok());
     Status status = coordinator->join();
@@ -107,7 +107,7 @@ TEST_P(CoordinatorOf, laneIsReplacedAfterAnError) {
   ASSERT_TRUE(coordinator->join().ok());
   EXPECT_EQ(coordinator->read("v")->front(), std::byte(7));
   EXPECT_EQ(coordinator->completedRuns(), 21u);
-  EXPECT_EQ(coordinator->serverTraffic().given, 21 * given);
+  EXPECT_EQ(coordinator->serverTraffic().toServers, 21 * sent);
 }
 
 // Each worker has its own deadline: one that is blocked ends with its report,
@@ -130,10 +130,10 @@ TEST(Coordinator, watchdogOfEachLane) {
       session.injections = {"pause:replica=0,channel=1"};
   };
   auto coordinator = coordinatorOf(p, options);
-  std::barrier meeting(2);
+  std::barrier rendezvous(2);
   std::atomic<bool> isStuck{false};
   auto function = [&](Cluster &lane, unsigned worker) -> Status {
-    meeting.arrive_and_wait();
+    rendezvous.arrive_and_wait();
     isStuck = worker == 1 || isStuck;
     for (int i = 0; i < (worker == 0 ? 50 : 1); ++i)
       LOCKSTEP_RETURN_IF_ERROR(step(lane, 1));

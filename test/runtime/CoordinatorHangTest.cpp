@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A kernel that never ends, on the worker's own thread: join returns, others go
-// on, and the coordinator can be destroyed.
+// A kernel that never ends, on the worker's own thread: join returns, others
+// continue, and the coordinator can be destroyed.
 TEST(Coordinator, workerThatHangsIsLeftBehind) {
   Hang *mine = hang = new Hang;
   TestProgram p(1);
@@ -42,9 +42,9 @@ TEST(Coordinator, workerThatHangsIsLeftBehind) {
     hang.load()->clock.poke();
   };
   auto coordinator = coordinatorOf(p, options);
-  std::barrier meeting(2);
+  std::barrier rendezvous(2);
   auto function = [&](Cluster &lane, unsigned worker) {
-    meeting.arrive_and_wait();
+    rendezvous.arrive_and_wait();
     return step(lane, worker == 0 ? ~int64_t(0) : 0);
   };
   Expected<ScheduledFunction> first = coordinator->schedule(function),

@@ -35,7 +35,7 @@ TEST(Coordinator, cancels) {
   EXPECT_EQ(wholeValue(*coordinator->read("v0")), 1);
 }
 
-const Status givenUp(StatusCode::interrupted, "given up");
+const Status interruption(StatusCode::interrupted, "given up");
 
 // Nothing runs in an aborted lane, and it is not replaced by one that is not
 // aborted: neither for functions that have begun nor for later ones.
@@ -53,7 +53,7 @@ TEST_P(CoordinatorOf, abortIsForGood) {
   Expected<ScheduledFunction> first =
       coordinator->schedule(gate.then(adds(10)));
   gate.awaitBegin();
-  coordinator->abort(givenUp);
+  coordinator->abort(interruption);
   coordinator->abort({StatusCode::interrupted, "again"});
   gate.mayEnd = true;
   EXPECT_FALSE(first->wait().ok());
@@ -85,7 +85,7 @@ TEST(Coordinator, abortCancels) {
   Expected<ScheduledFunction> first = coordinator->schedule(gate.then(adds(1))),
                               second = coordinator->schedule(adds(10));
   gate.awaitBegin();
-  coordinator->abort(givenUp);
+  coordinator->abort(interruption);
   EXPECT_EQ(second->wait().message(), "cancelled: given up");
   gate.mayEnd = true;
   EXPECT_EQ(coordinator->join().message(), "given up");
@@ -116,7 +116,7 @@ TEST(Coordinator, abortWhileALaneIsReplaced) {
       });
   while (made < 2)
     std::this_thread::yield();
-  coordinator->abort(givenUp);
+  coordinator->abort(interruption);
   isAborted = true;
   EXPECT_EQ(function->wait().message(), "given up");
   EXPECT_EQ(coordinator->join().message(), "given up");

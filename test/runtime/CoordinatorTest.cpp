@@ -17,8 +17,8 @@ INSTANTIATE_TEST_SUITE_P(Workers, CoordinatorOf,
                          testing::Combine(testing::Values(1, 2, 3, 5),
                                           testing::Values(1, 12)));
 
-// Whatever the order, no update is lost, and no value is read in half: neither
-// by steps nor from outside. [8-asynchronous]
+// Whatever the order, no update is lost, and no value is read while it is half
+// written: neither by steps nor from outside. [8-asynchronous]
 TEST_P(CoordinatorOf, updatesAddUp) {
   TestProgram p(1);
   build(p);
@@ -54,9 +54,9 @@ TEST_P(CoordinatorOf, updatesAddUp) {
   EXPECT_EQ(coordinator->completedRuns(), uint64_t(steps));
   // Each variable is sent with its size.
   Cluster::ServerTraffic traffic = coordinator->serverTraffic();
-  EXPECT_EQ(traffic.given, traffic.got);
-  EXPECT_EQ(traffic.got % steps, 0u);
-  EXPECT_GT(traffic.got, uint64_t(steps) * 2 * sizeof(Values));
+  EXPECT_EQ(traffic.toServers, traffic.fromServers);
+  EXPECT_EQ(traffic.fromServers % steps, 0u);
+  EXPECT_GT(traffic.fromServers, uint64_t(steps) * 2 * sizeof(Values));
 }
 
 /// a += x and b += x through other memory, as compiled if an update cannot be
@@ -150,12 +150,12 @@ TEST(Coordinator, workersAreIndependent) {
   build(p);
   auto coordinator =
       coordinatorOf(p, {.workers = 3, .session = {.workers = 1}});
-  std::barrier meeting(3);
+  std::barrier rendezvous(3);
   std::array<std::atomic<int>, 3> calls{};
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(coordinator
                     ->schedule([&](Cluster &lane, unsigned worker) {
-                      meeting.arrive_and_wait();
+                      rendezvous.arrive_and_wait();
                       ++calls[worker];
                       return step(lane, 1);
                     })

@@ -21,8 +21,8 @@ struct alignas(64) Batch {
   Values x;
 };
 
-/// v += x, element by element: the more time it takes, the more others get in
-/// between if they can.
+/// v += x, element by element: slow, so that accesses of others in between
+/// would be observed.
 inline void add(void *const *buffers, const int64_t *, int64_t) {
   auto *v = static_cast<int64_t *>(buffers[2]);
   auto *x = static_cast<const int64_t *>(buffers[1]);

@@ -68,7 +68,7 @@ TEST(DeadlineKernel, hangsInASharedTile) {
   uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
   uint32_t written = p.buffer(Space::replica, ElementType::i64, {});
   uint32_t branch = p.branchUnless(isSecond);
-  // The calling thread begins with replica 0; the other one takes nothing
+  // The calling thread begins with replica 0; the other one takes no replica
   // before it has.
   p.call(
       [](void *const *, const int64_t *, int64_t) {
@@ -138,8 +138,8 @@ TEST(DeadlineKernel, hangsAfterAnError) {
   Status status = runWithTimeWhen(*session, hang.load()->clock, 30s,
                                   [&] { return session->poisoned(); });
   EXPECT_EQ(status.code(), StatusCode::outOfRange);
-  // Replica 0 is done with giving commands to a device with queues before
-  // replica 1 begins.
+  // On a device with queues, replica 0 has enqueued its commands before replica
+  // 1 begins.
   std::string running = isOnHostDevice()
                             ? "replica 1: running command 2 'launch 'call''"
                             : "its device: running command ";

@@ -1,7 +1,7 @@
 //===- DeadlineTest.cpp - the watchdog and its report ---------------------===//
 //
 // Time is a fake clock's. Nothing here sleeps: a test waits until the watchdog
-// has looked.
+// has sampled the progress.
 //
 //===----------------------------------------------------------------------===//
 
@@ -125,8 +125,8 @@ TEST_P(Deadline, onceAndBarrier) {
 /// Advances the clock, with progress of a replica between two samples of the
 /// watchdog, until the run returns.
 template <typename Runner>
-Status runWhileOneGetsOn(Runner &runner, FakeClock &clock,
-                         const std::atomic<uint64_t> &turns) {
+Status runWhileOneMakesProgress(Runner &runner, FakeClock &clock,
+                                const std::atomic<uint64_t> &iterations) {
   Status status;
   std::atomic<bool> over{false};
   std::thread thread([&] {
@@ -135,7 +135,7 @@ Status runWhileOneGetsOn(Runner &runner, FakeClock &clock,
     clock.poke();
   });
   while (!over) {
-    for (uint64_t before = turns; !over && turns < before + 2;)
+    for (uint64_t before = iterations; !over && iterations < before + 2;)
       std::this_thread::yield();
     clock.advance(10s, [&] { return over.load(); });
   }
@@ -143,18 +143,18 @@ Status runWhileOneGetsOn(Runner &runner, FakeClock &clock,
   return status;
 }
 
-std::atomic<uint64_t> turns;
+std::atomic<uint64_t> iterations;
 std::atomic<bool> mayEnd;
 
 /// Each replica executes a loop until its variable `ends` is true, which
 /// follows `mayEnd`. Then all rendezvous.
 void buildLoop(TestProgram &p) {
-  turns = 0;
+  iterations = 0;
   mayEnd = false;
   uint32_t ends = p.variable("ends", ElementType::i1, {}, true);
   p.call(
       [](void *const *buffers, const int64_t *, int64_t) {
-        ++turns;
+        ++iterations;
         bool &mine = *static_cast<bool *>(buffers[0]);
         mine = mine || mayEnd;
         std::this_thread::yield();
@@ -167,26 +167,26 @@ void buildLoop(TestProgram &p) {
 
 /// Options with which the second report of a long wait, none of which may be a
 /// missed deadline, ends the loop of `buildLoop`.
-SessionOptions untilToldTwice(FakeClock &clock, unsigned workers,
-                              std::vector<std::string> &told) {
+SessionOptions untilSecondReport(FakeClock &clock, unsigned workers,
+                                 std::vector<std::string> &texts) {
   SessionOptions options{.workers = workers, .deadline = 60s, .clock = &clock};
   options.onDeadline = [](const DeadlineReport &report) {
     ADD_FAILURE() << report.text;
   };
-  options.onLongWait = [&told](const DeadlineReport &report) {
-    told.push_back(report.text);
+  options.onLongWait = [&texts](const DeadlineReport &report) {
+    texts.push_back(report.text);
     EXPECT_EQ(nlohmann::json::parse(report.json)["waits"][0]["missing"],
               nlohmann::json::array({1}));
-    mayEnd = told.size() == 2;
+    mayEnd = texts.size() == 2;
   };
   return options;
 }
 
 /// Replica 0 waits, for 60 s and then for 120 s; replica 1 does something.
-void expectLongWaits(const std::vector<std::string> &told) {
-  ASSERT_EQ(told.size(), 2u);
+void expectLongWaits(const std::vector<std::string> &texts) {
+  ASSERT_EQ(texts.size(), 2u);
   for (auto [text, seconds] :
-       {std::pair(told[0], 60), std::pair(told[1], 120)}) {
+       {std::pair(texts[0], 60), std::pair(texts[1], 120)}) {
     EXPECT_EQ(text.find(fmt::format(
                   "replicas of program 'main' have waited for {} s, while "
                   "others went on without coming\n"
@@ -203,33 +203,33 @@ void expectLongWaits(const std::vector<std::string> &told) {
 
 // A wait for a replica that makes progress without arriving is not aborted, but
 // reported, again after twice the time.
-TEST_P(Deadline, aLoopWithoutAnEndIsTold) {
+TEST_P(Deadline, aLoopWithoutAnEndIsReported) {
   FakeClock clock;
   TestProgram p(2);
   buildLoop(p);
-  std::vector<std::string> told;
-  auto session = p.session(untilToldTwice(clock, GetParam(), told));
+  std::vector<std::string> texts;
+  auto session = p.session(untilSecondReport(clock, GetParam(), texts));
   session->variable("ends", 0)[0] = std::byte(1);
-  Status status = runWhileOneGetsOn(*session, clock, turns);
+  Status status = runWhileOneMakesProgress(*session, clock, iterations);
   EXPECT_TRUE(status.ok()) << status.message();
-  expectLongWaits(told);
+  expectLongWaits(texts);
 }
 
 // The waiting replica and the missing one may be in different executors.
-TEST_P(Deadline, aLoopOfAnotherExecutorIsTold) {
+TEST_P(Deadline, aLoopOfAnotherExecutorIsReported) {
   FakeClock clock;
   TestProgram p(2);
   buildLoop(p);
-  std::vector<std::string> told;
+  std::vector<std::string> texts;
   auto cluster = Cluster::create(
-      p.artifact(),
-      {.session = untilToldTwice(clock, 2 * GetParam(), told), .executors = 2});
+      p.artifact(), {.session = untilSecondReport(clock, 2 * GetParam(), texts),
+                     .executors = 2});
   ASSERT_TRUE(cluster.ok()) << cluster.status().message();
   const std::byte yes{1};
   (*cluster)->variable("ends", 0)->write(std::span(&yes, 1));
-  Status status = runWhileOneGetsOn(**cluster, clock, turns);
+  Status status = runWhileOneMakesProgress(**cluster, clock, iterations);
   EXPECT_TRUE(status.ok()) << status.message();
-  expectLongWaits(told);
+  expectLongWaits(texts);
 }
 
 // If no replica waits, a loop may take any time.
@@ -243,13 +243,13 @@ TEST_P(Deadline, aLoopThatNobodyWaitsForIsNot) {
     ADD_FAILURE() << report.text;
   };
   auto session = p.session(options);
-  std::thread ender([&] {
-    while (turns < 100)
+  std::thread stopper([&] {
+    while (iterations < 100)
       std::this_thread::yield();
     mayEnd = true;
   });
-  EXPECT_TRUE(runWhileOneGetsOn(*session, clock, turns).ok());
-  ender.join();
+  EXPECT_TRUE(runWhileOneMakesProgress(*session, clock, iterations).ok());
+  stopper.join();
 }
 
 // Another session holds the lock of shared variables forever: waits for it have
@@ -281,7 +281,7 @@ TEST(DeadlineVariables, stayLocked) {
 FakeClock *slowClock;
 
 // 64 replicas whose kernels take half a minute each: the run takes half an
-// hour, without being stuck. With two workers, the clock advances by up to
+// hour, without being aborted. With two workers, the clock advances by up to
 // seven samples between the ends of two kernels.
 TEST_P(Deadline, slowButAliveIsNoAlarm) {
   FakeClock clock;
@@ -319,8 +319,8 @@ TEST_P(Deadline, idleSessionIsNoAlarm) {
   EXPECT_TRUE(session->run("main").ok());
 }
 
-// An endless loop without a wait makes progress forever, so it is no deadline;
-// but a run that has failed elsewhere gets out of it.
+// An endless loop without a wait makes progress forever, so it misses no
+// deadline; but the failure of another replica ends it.
 TEST_P(Deadline, failureStopsLoops) {
   TestProgram p(2);
   uint32_t flag = p.variable("flag", ElementType::i1, {}, true);

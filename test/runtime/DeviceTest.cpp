@@ -65,7 +65,7 @@ TEST_P(Devices, queuesAreInOrder) {
   ASSERT_TRUE(
       transfer(*s.device, [&](Queue &queue) { queue.wait(*copied); }).ok());
   EXPECT_EQ(s.read(), last);
-  EXPECT_EQ(s.first->given(), 101u);
+  EXPECT_EQ(s.first->enqueued(), 101u);
   EXPECT_EQ(s.first->progress(), 101u);
   EXPECT_TRUE(s.first->status().ok());
 }
@@ -121,8 +121,8 @@ TEST(DeviceOrder, queuesOvertakeEachOther) {
   EXPECT_TRUE(isSecond);
 }
 
-// Host memory of an upload is read when the command is executed: it must be
-// left alone until then.
+// Host memory of an upload is read when the command is executed: it must not be
+// changed until then.
 TEST(DeviceOrder, uploadsAreLate) {
   bool isLate = false;
   for (unsigned seed = 1; seed < 50 && !isLate; ++seed) {

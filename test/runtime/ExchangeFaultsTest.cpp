@@ -18,7 +18,7 @@ namespace {
 /// returned.
 std::vector<Status> runWithTime(Executors &executors, FakeClock &clock) {
   return executors.run("main", 1, [&] {
-    while (!executors.isQuiet())
+    while (!executors.isIdle())
       std::this_thread::yield();
     std::thread poker([&] {
       while (executors.running > 0)
@@ -31,8 +31,8 @@ std::vector<Status> runWithTime(Executors &executors, FakeClock &clock) {
   });
 }
 
-// Whoever's deadline it is: all executors end with a report that names the
-// collective and the replica that has not arrived.
+// Whichever executor's deadline passes, all executors end with a report that
+// names the collective and the replica that has not arrived.
 TEST(Faults, aPausedReplicaEndsAllExecutors) {
   for (uint32_t watching : {0, 1})
     for (unsigned workers : {1, 2}) {

@@ -278,9 +278,9 @@ TEST_P(Exchange, hasTheBitsOfOneExecutor) {
   }
 }
 
-// In one executor, the root gets the result that all would get; the others get
-// none.
-TEST(Roots, giveAndGetInOneExecutor) {
+// In one executor, the root receives the result that all would receive; the
+// others receive none.
+TEST(Roots, sendAndReceiveInOneExecutor) {
   constexpr uint32_t replicas = 5;
   for (uint32_t root = 0; root < replicas; ++root)
     for (unsigned workers : {1, 2}) {

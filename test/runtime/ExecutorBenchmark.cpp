@@ -136,16 +136,16 @@ static void load(uint32_t commands, bool loops) {
   TestProgram p(4);
   uint32_t a = p.buffer(Space::replica, ElementType::f32, {16}),
            b = p.buffer(Space::replica, ElementType::f32, {16});
-  uint32_t turns = p.scalar("turns", ElementType::i32, {1, 0, 0, 0});
-  uint32_t count = p.reg(), turn = p.reg(), one = p.reg();
-  p.loadRegister(count, turns);
+  uint32_t iterations = p.scalar("iterations", ElementType::i32, {1, 0, 0, 0});
+  uint32_t count = p.reg(), iteration = p.reg(), one = p.reg();
+  p.loadRegister(count, iterations);
   p.setRegister(one, 1);
   while (p.here() + 1 < commands) {
     uint32_t head = 0, exit = 0, end = std::min(p.here() + 1000, commands);
     if (loops) {
-      p.setRegister(turn, 0);
+      p.setRegister(iteration, 0);
       head = p.here();
-      exit = p.branchGreaterEqual(turn, count);
+      exit = p.branchGreaterEqual(iteration, count);
     }
     while (p.here() + 1 < end) {
       for (int i = 0; i < 18; ++i)
@@ -155,7 +155,7 @@ static void load(uint32_t commands, bool loops) {
       p.wait(channel);
     }
     if (loops) {
-      p.addRegister(turn, one);
+      p.addRegister(iteration, one);
       p.jump(head);
       p.patch(exit);
     }

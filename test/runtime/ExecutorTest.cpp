@@ -103,7 +103,7 @@ TEST_P(Executor, varyingBranches) {
     EXPECT_EQ(at<int64_t>(session->variable("x", r)), r % 2 ? 100 : 1);
 }
 
-// Every tile of a grid runs exactly once, whoever executes it.
+// Every tile of a grid runs exactly once, on whichever worker.
 TEST_P(Executor, grids) {
   TestProgram p(replicas);
   uint32_t counts = p.variable("counts", ElementType::i32, {64}, true);

@@ -79,7 +79,7 @@ public:
 
   /// All executors are idle and no message is in flight: only a deadline can
   /// end the runs.
-  bool isQuiet() const {
+  bool isIdle() const {
     uint64_t before = messages();
     for (const auto &session : sessions)
       if (session->idleWorkers() < session->workers())

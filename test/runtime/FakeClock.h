@@ -30,14 +30,15 @@ public:
     waiter = &condition;
     changed.notify_all();
     own.unlock();
-    // Woken by `advance` or by whoever owns the condition.
+    // Woken by `advance` or by the owner of the condition.
     condition.wait(lock);
     own.lock();
     waiter = nullptr;
   }
 
-  /// Lets time pass and then waits until the watchdog has looked and waits
-  /// again, so that each call is seen. Does not wait if `isOver` becomes true.
+  /// Lets time pass and then waits until the watchdog has taken a sample and
+  /// waits again, so that it takes one after each call. Does not wait if
+  /// `isOver` becomes true.
   template <typename IsOver> void advance(Duration duration, IsOver isOver) {
     std::unique_lock<std::mutex> own(mutex);
     changed.wait(own, [&] { return waiter || isOver(); });
@@ -105,10 +106,10 @@ Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step,
                    unsigned idle) {
   // A message between executors wakes an idle worker: only if all are idle
   // twice, none is awake.
-  unsigned calm = 0;
+  unsigned idleSamples = 0;
   return runWithTimeWhen(session, clock, step, [&] {
-    calm = session.idleWorkers() >= idle ? calm + 1 : 0;
-    return calm == 2;
+    idleSamples = session.idleWorkers() >= idle ? idleSamples + 1 : 0;
+    return idleSamples == 2;
   });
 }
 

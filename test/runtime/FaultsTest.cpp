@@ -60,12 +60,12 @@ TEST_P(Faults, workerThatReturnsEarlyIsNamed) {
     EXPECT_NE(text.find("arrived: replicas 0-1, 3\n  missing: replica 2\n"),
               std::string::npos)
         << text;
-    size_t culprit = text.find(
+    size_t begin = text.find(
         std::string("\nreplica 2: left unfinished by its worker in ") +
         expected);
-    ASSERT_NE(culprit, std::string::npos) << text;
+    ASSERT_NE(begin, std::string::npos) << text;
     std::string line =
-        text.substr(culprit + 1, text.find('\n', culprit + 1) - culprit - 1);
+        text.substr(begin + 1, text.find('\n', begin + 1) - begin - 1);
     EXPECT_TRUE(line.ends_with(tiles)) << line;
     nlohmann::json replica =
         nlohmann::json::parse(session->deadlineReport().json)["replicas"][2];

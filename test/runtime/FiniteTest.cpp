@@ -62,7 +62,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Workers, Finite, testing::Values(1, 3));
 
 // A kernel that has read a NaN is distinguished from one that created it.
-TEST_P(Finite, whatWasReadIsToldToo) {
+TEST_P(Finite, whatWasReadIsReportedToo) {
   TestProgram p(3);
   uint32_t a = p.variable("a", ElementType::f32, {2, 8192}, true);
   uint32_t b = p.buffer(Space::replica, ElementType::f32, {2, 8192});

@@ -114,7 +114,7 @@ TEST(MovesInGroups, permuteNamesRanks) {
 
 // The other member of a pair receives from the root; with a recv, the root
 // receives.
-TEST(MovesInGroups, sendAndRecvGoOneWay) {
+TEST(MovesInGroups, sendAndRecvHaveOneDirection) {
   for (CollectiveKind kind : {CollectiveKind::send, CollectiveKind::recv})
     for (int32_t root : {-1, 1, 3}) {
       Moved moved(4, kind, {6}, 0, {1, 3}, root);

@@ -30,7 +30,7 @@ TEST(LocalNetwork, refusesRanks) {
 }
 
 // A message is read in place and returned.
-TEST(LocalNetwork, givesAndTakesBack) {
+TEST(LocalNetwork, returnsMessages) {
   auto network = connect(2);
   std::array<std::byte, 8> bytes{std::byte(7)};
   MessagePiece piece{bytes.data(), bytes.size()};
@@ -95,7 +95,7 @@ TEST(LocalNetwork, discardsDelayedMessagesOnAbort) {
   message->to = 1;
   network[0]->send(*message);
   network[1]->abort({StatusCode::interrupted, "enough"});
-  network[0]->settle();
+  network[0]->awaitReaders();
   message.reset();
   Message late;
   late.to = 1;
@@ -144,7 +144,7 @@ TEST(LocalNetwork, keepsTheOrderOfEachSender) {
 }
 
 // The first reason is kept, and all executors see it and its executor.
-TEST(LocalNetwork, abortReachesEverybody) {
+TEST(LocalNetwork, abortReachesAllExecutors) {
   auto network = connect(3);
   std::thread sleeper([&] {
     for (;;) {
@@ -182,7 +182,7 @@ TEST(LocalNetwork, memoryIsFreeAfterAnAbort) {
   while (!reads)
     std::this_thread::yield();
   network[0]->abort({StatusCode::outOfRange, "too many rows"});
-  network[0]->settle();
+  network[0]->awaitReaders();
   bytes.reset();
   reader.join();
 }

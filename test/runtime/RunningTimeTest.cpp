@@ -47,25 +47,25 @@ TEST(RunningTime, suspensionsDoNotCount) {
 
 // After a suspension that is longer than the deadline, the awaited threads
 // still have time.
-TEST(RunningTime, watchdogLooksSeveralTimes) {
+TEST(RunningTime, watchdogSamplesSeveralTimes) {
   LateClock clock;
   clock.late = 24h;
-  std::promise<int> looksBeforeExpiry;
-  int looks = 0;
+  std::promise<int> samplesBeforeExpiry;
+  int samples = 0;
   Watchdog watchdog(
       clock, 8s,
       [&] {
-        ++looks;
+        ++samples;
         return Watchdog::Sample{1, 0, 0};
       },
       [&](uint64_t) {
-        looksBeforeExpiry.set_value(looks);
+        samplesBeforeExpiry.set_value(samples);
         return true;
       },
       [](uint64_t, Clock::Duration) {});
   // The first sample finds a new run; of each later wait two of eight seconds
   // count.
-  EXPECT_EQ(looksBeforeExpiry.get_future().get(), 5);
+  EXPECT_EQ(samplesBeforeExpiry.get_future().get(), 5);
 }
 
 } // namespace

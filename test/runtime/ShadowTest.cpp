@@ -127,7 +127,7 @@ Session *interrupted;
 // A replica that returns from a long kernel after the run was aborted does not
 // write variables. A device with queues executes commands enqueued before, and
 // then variables are reported as not intact.
-TEST(Interrupted, nobodyBeginsToWrite) {
+TEST(Interrupted, noReplicaBeginsToWrite) {
   TestProgram p(1);
   uint32_t w = p.variable("w", ElementType::i64, {}, true);
   uint32_t nine = p.buffer(Space::replica, ElementType::i64, {});

@@ -92,7 +92,7 @@ TEST(Signature, isNotMovedOrRenamed) {
             "artifact: altered: its bytes are not those that key " +
                 ours.publicKey().fingerprint() + " has signed");
   EXPECT_EQ(load(moved).code(), StatusCode::corrupted);
-  // A stranger's signature under a trusted key.
+  // A signature of another key under the name of a trusted one.
   std::copy_n(file.end() - signatureTrailerSize, 40,
               other.end() - signatureTrailerSize);
   EXPECT_EQ(load(other, trusting({ours})).code(), StatusCode::corrupted);
@@ -148,7 +148,8 @@ TEST(Signature, nothingMayBeBehindIt) {
   EXPECT_EQ(load(file).message(), "artifact: corrupted: expected " +
                                       std::to_string(size) + " bytes, found " +
                                       std::to_string(file.size()));
-  // Nor may anything be between, though it is signed.
+  // Nor may bytes be between the artifact and the trailer, although they are
+  // signed.
   std::vector<std::byte> twice = smallFile();
   twice.push_back(std::byte(0));
   EXPECT_EQ(load(signedBy(ours, twice), trusting({ours})).message(),

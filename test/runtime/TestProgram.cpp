@@ -31,9 +31,9 @@ TestProgram::TestProgram(uint32_t replicas) {
   tables.name = "test";
   tables.replicas = replicas;
   tables.locations = {"", "train.py:42", "train.py:43"};
-  auto everybody = std::make_unique<artifact::GroupT>();
-  everybody->name = "all";
-  tables.groups.push_back(std::move(everybody));
+  auto all = std::make_unique<artifact::GroupT>();
+  all->name = "all";
+  tables.groups.push_back(std::move(all));
   auto owned = std::make_unique<artifact::ProgramT>();
   owned->name = "main";
   owned->role = "worker";

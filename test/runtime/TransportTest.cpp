@@ -60,7 +60,7 @@ TEST(OpenTransport, threadsIsTheDefault) {
   if (!std::getenv("LOCKSTEP_TRANSPORT"))
     EXPECT_EQ(transport, *openTransport(""));
   EXPECT_EQ(transport->capabilities(),
-            (TransportCapabilities{.takesDeviceMemory = false,
+            (TransportCapabilities{.acceptsDeviceMemory = false,
                                    .isInOrder = true,
                                    .isBitIdentical = true}));
 }
@@ -201,7 +201,7 @@ TEST(ClusterOfSeveralProcesses, knowsWhatIsElsewhere) {
             "replica 2 is executed in another process");
 }
 
-TEST(ClusterOfSeveralProcesses, endsWhenAnotherProcessGivesUp) {
+TEST(ClusterOfSeveralProcesses, endsWhenAnotherProcessAborts) {
   TwoProcesses processes;
   processes.clusters[1]->abort({StatusCode::interrupted, "enough"});
   std::array<Status, 2> statuses = processes.run(0);
@@ -289,7 +289,7 @@ TEST(ClusterOfSeveralProcesses, namesWhoHasNotSaidWhatItRuns) {
 
 std::atomic<uint64_t> iterations{0};
 
-// While another process makes progress, nobody misses a deadline.
+// While another process makes progress, no executor misses a deadline.
 TEST(ClusterOfSeveralProcesses, isWaitedForWhileItMakesProgress) {
   TestProgram p(2);
   uint32_t isSecond =

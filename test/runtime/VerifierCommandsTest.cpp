@@ -10,8 +10,8 @@ namespace {
 
 /// Sets the arguments of the kernel "nothing": `bytes`, of which the first
 /// `reads` are read.
-artifact::ArgumentsT &takes(TestProgram &p, std::vector<uint64_t> bytes,
-                            uint32_t reads) {
+artifact::ArgumentsT &setArguments(TestProgram &p, std::vector<uint64_t> bytes,
+                                   uint32_t reads) {
   for (auto &kernel : p.writer.tables.kernels)
     if (kernel->symbol == "nothing") {
       kernel->arguments = std::make_unique<artifact::ArgumentsT>();
@@ -30,23 +30,25 @@ std::pair<uint32_t, uint32_t> buffersApart(TestProgram &p, uint64_t offset) {
 }
 
 const Rule arguments[] = {
-    {"reads", [](TestProgram &p) { takes(p, {16}, 2); },
+    {"reads", [](TestProgram &p) { setArguments(p, {16}, 2); },
      "kernel 'nothing': reads 2 of 1 arguments"},
-    {"dynamic", [](TestProgram &p) { takes(p, {16, 16}, 1).dynamic = {0}; },
+    {"dynamic",
+     [](TestProgram &p) { setArguments(p, {16, 16}, 1).dynamic = {0}; },
      "kernel 'nothing': expected numbers of dynamic dimensions for 2 "
      "arguments, found 1"},
-    {"inPlace", [](TestProgram &p) { takes(p, {16, 16}, 1).in_place = {0, 0}; },
+    {"inPlace",
+     [](TestProgram &p) { setArguments(p, {16, 16}, 1).in_place = {0, 0}; },
      "kernel 'nothing': expected the places of 1 results, found 2"},
     {"inPlaceOfNothing",
-     [](TestProgram &p) { takes(p, {16, 16}, 1).in_place = {1}; },
+     [](TestProgram &p) { setArguments(p, {16, 16}, 1).in_place = {1}; },
      "kernel 'nothing': expected a read or -1 as the place of result 0, found "
      "1"},
-    {"registers", [](TestProgram &p) { takes(p, {4}, 0).dynamic = {2}; },
+    {"registers", [](TestProgram &p) { setArguments(p, {4}, 0).dynamic = {2}; },
      "kernel 'nothing': expected a register for each of 2 dynamic dimensions, "
      "found 0"},
     {"missingArgument",
      [](TestProgram &p) {
-       takes(p, {16, 16, 16}, 2);
+       setArguments(p, {16, 16, 16}, 2);
        p.launch("nothing", {f32(p, Space::replica, 4)},
                 {f32(p, Space::replica, 4)});
      },
@@ -54,7 +56,7 @@ const Rule arguments[] = {
      "memory for kernel 'nothing', found 1, 1 and 0"},
     {"readInsteadOfWrite",
      [](TestProgram &p) {
-       takes(p, {16, 16}, 1);
+       setArguments(p, {16, 16}, 1);
        p.launch("nothing",
                 {f32(p, Space::replica, 4), f32(p, Space::replica, 4)}, {});
      },
@@ -62,20 +64,20 @@ const Rule arguments[] = {
      "found 2, 0 and 0"},
     {"launchRegisters",
      [](TestProgram &p) {
-       takes(p, {}, 0).registers = 1;
+       setArguments(p, {}, 0).registers = 1;
        p.launch("nothing", {}, {});
      },
      "expected 1 registers for kernel 'nothing', found 0"},
     {"size",
      [](TestProgram &p) {
-       takes(p, {16, 32768}, 1);
+       setArguments(p, {16, 32768}, 1);
        p.launch("nothing", {f32(p, Space::replica, 4)},
                 {f32(p, Space::replica, 2048)});
      },
      "expected 32768 bytes as argument 1 of kernel 'nothing', found 8192"},
     {"sizeOnlyKnownLater",
      [](TestProgram &p) {
-       takes(p, {16}, 1);
+       setArguments(p, {16}, 1);
        p.launch("nothing",
                 {p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
                                  {int32_t(p.reg())}, 16)},
@@ -84,9 +86,9 @@ const Rule arguments[] = {
      "expected 16 bytes as argument 0 of kernel 'nothing', found up to 16"},
     {"dynamicSize",
      [](TestProgram &p) {
-       artifact::ArgumentsT &taken = takes(p, {4}, 1);
-       taken.dynamic = {2};
-       taken.registers = 2;
+       artifact::ArgumentsT &declared = setArguments(p, {4}, 1);
+       declared.dynamic = {2};
+       declared.registers = 2;
        uint32_t rows = p.reg();
        p.launch("nothing",
                 {p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
@@ -97,9 +99,9 @@ const Rule arguments[] = {
      "argument 0 of kernel 'nothing', found 1 and 4"},
     {"dynamicElement",
      [](TestProgram &p) {
-       artifact::ArgumentsT &taken = takes(p, {8}, 1);
-       taken.dynamic = {1};
-       taken.registers = 1;
+       artifact::ArgumentsT &declared = setArguments(p, {8}, 1);
+       declared.dynamic = {1};
+       declared.registers = 1;
        uint32_t rows = p.reg();
        p.launch("nothing",
                 {p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
@@ -110,9 +112,9 @@ const Rule arguments[] = {
      "argument 0 of kernel 'nothing', found 1 and 4"},
     {"sizeOfAnother",
      [](TestProgram &p) {
-       artifact::ArgumentsT &taken = takes(p, {4}, 1);
-       taken.dynamic = {1};
-       taken.registers = 1;
+       artifact::ArgumentsT &declared = setArguments(p, {4}, 1);
+       declared.dynamic = {1};
+       declared.registers = 1;
        uint32_t rows = p.reg(), other = p.reg();
        p.launch("nothing",
                 {p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
@@ -123,14 +125,14 @@ const Rule arguments[] = {
      "register 1"},
     {"scratch",
      [](TestProgram &p) {
-       takes(p, {}, 0).scratch = 64;
+       setArguments(p, {}, 0).scratch = 64;
        p.launch("nothing", {}, {f32(p, Space::replica, 4)});
        p.program->commands[0]->body.AsLaunch()->writes = 0;
      },
      "expected 64 bytes of working memory for kernel 'nothing', found 16"},
     {"resultsOverlap",
      [](TestProgram &p) {
-       takes(p, {16, 16}, 0);
+       setArguments(p, {16, 16}, 0);
        auto [a, b] = buffersApart(p, 12);
        p.launch("nothing", {}, {a, b});
      },
@@ -138,7 +140,7 @@ const Rule arguments[] = {
      "overlap"},
     {"readOverlapsResult",
      [](TestProgram &p) {
-       takes(p, {16, 16}, 1).in_place = {0};
+       setArguments(p, {16, 16}, 1).in_place = {0};
        auto [a, b] = buffersApart(p, 4);
        p.launch("nothing", {a}, {b});
      },
@@ -146,7 +148,7 @@ const Rule arguments[] = {
      "overlap"},
     {"resultInPlaceOfAnotherRead",
      [](TestProgram &p) {
-       takes(p, {16, 16, 16}, 2).in_place = {0};
+       setArguments(p, {16, 16, 16}, 2).in_place = {0};
        uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4);
        p.launch("nothing", {a, b}, {b});
      },
@@ -160,11 +162,11 @@ INSTANTIATE_TEST_SUITE_P(Arguments, Verifier, testing::ValuesIn(arguments),
 // operand, and the same operand twice.
 TEST(Verifier, launchesThatFit) {
   TestProgram p(1);
-  artifact::ArgumentsT &taken = takes(p, {16, 16, 4, 16}, 3);
-  taken.dynamic = {0, 0, 1, 0};
-  taken.in_place = {0};
-  taken.scratch = 16;
-  taken.registers = 2;
+  artifact::ArgumentsT &declared = setArguments(p, {16, 16, 4, 16}, 3);
+  declared.dynamic = {0, 0, 1, 0};
+  declared.in_place = {0};
+  declared.scratch = 16;
+  declared.registers = 2;
   uint32_t rows = p.reg(), other = p.reg();
   uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4),
            scratch = f32(p, Space::replica, 8);

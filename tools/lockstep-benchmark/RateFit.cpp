@@ -25,7 +25,7 @@ static double distance(std::span<const StepSample> steps,
     for (const KernelSample &kernel : step.kernels) {
       double seconds = runtime::kernelSeconds(
           cores.rates(kernel.shape, kernel.bytes), kernel.flops, kernel.bytes);
-      // Short kernels count, too: else nothing tells what a launch takes.
+      // Short kernels count, too: else nothing determines the time of a launch.
       double weight = std::sqrt(kernel.launches * kernel.seconds);
       ofStep += weight * std::pow(std::abs(std::log(seconds / kernel.seconds)),
                                   exponent);

@@ -1,5 +1,4 @@
-//===- InspectProgram.cpp - commands, collectives and loops of one program
-//-===//
+//===- InspectProgram.cpp - collectives, loops and commands ---------------===//
 
 #include "tools/lockstep-inspect/Inspection.h"
 
@@ -445,7 +444,7 @@ private:
   /// Whether all members receive the root's operands.
   static bool isBroadcast(const artifact::Start &start) {
     const auto &kind = runtime::CollectiveProperties::of(start.kind());
-    return kind.gives == runtime::Holders::root && kind.isSameForAll();
+    return kind.operandHolders == runtime::Holders::root && kind.isSameForAll();
   }
 
   /// Adds a broadcast of a replica, which is sent to every role in the group.

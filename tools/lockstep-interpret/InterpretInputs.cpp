@@ -15,7 +15,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/PlainValues.h"
 #include "runtime/data/Dataset.h"
-#include "runtime/training/HandInputs.h"
+#include "runtime/training/SingleStep.h"
 
 #include <fmt/format.h>
 

@@ -20,7 +20,7 @@ namespace lockstep::training {
 namespace {
 
 /// A run that can return does so at once; the delay is for one that cannot.
-constexpr auto grace = std::chrono::milliseconds(500);
+constexpr auto gracePeriod = std::chrono::milliseconds(500);
 
 runtime::Status writeReport(const std::string &path, const std::string &json) {
   runtime::Expected<runtime::AtomicFile> file =
@@ -45,7 +45,7 @@ void HangHandler::print(const runtime::DeadlineReport &report) {
 
 void HangHandler::onDeadline(const runtime::DeadlineReport &report) {
   print(report);
-  endSoon(exitDeadline);
+  scheduleExit(exitDeadline);
 }
 
 void HangHandler::onLongWait(const runtime::DeadlineReport &report) {
@@ -53,19 +53,19 @@ void HangHandler::onLongWait(const runtime::DeadlineReport &report) {
   printNote("the run goes on, as the others may still come; a signal ends it");
 }
 
-void HangHandler::endSoon(int status) {
+void HangHandler::scheduleExit(int status) {
   auto end = [this, status](std::chrono::milliseconds after) {
     std::this_thread::sleep_for(after);
-    if (decided.exchange(true))
+    if (isExiting.exchange(true))
       return;
     printNote("a kernel does not return: the process leaves it behind");
-    if (rescue)
-      rescue();
+    if (beforeExit)
+      beforeExit();
     std::fflush(nullptr);
     _exit(status);
   };
   if (runtime::Expected<std::thread> thread =
-          runtime::startThread([end] { end(grace); }))
+          runtime::startThread([end] { end(gracePeriod); }))
     thread->detach();
   else
     end(std::chrono::milliseconds(0));
@@ -73,7 +73,7 @@ void HangHandler::endSoon(int status) {
 
 void HangHandler::runReturned() {
   // If the handler was first, it is ending the process.
-  if (decided.exchange(true))
+  if (isExiting.exchange(true))
     pause();
 }
 

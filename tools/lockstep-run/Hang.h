@@ -23,7 +23,9 @@ public:
 
   /// Sets the function that the handler calls before it ends the process, while
   /// the main thread is blocked in its run.
-  void rescueBy(std::function<void()> given) { rescue = std::move(given); }
+  void setBeforeExit(std::function<void()> given) {
+    beforeExit = std::move(given);
+  }
 
   /// Called by the watchdog: prints and writes the report.
   void onDeadline(const runtime::DeadlineReport &report);
@@ -32,7 +34,7 @@ public:
   void onLongWait(const runtime::DeadlineReport &report);
   /// The run is being aborted for another reason: the process will end with
   /// `status`.
-  void interrupted(int status) { endSoon(status); }
+  void interrupted(int status) { scheduleExit(status); }
 
   /// Called by the main thread when the run has returned; from now on it ends
   /// the process.
@@ -40,12 +42,12 @@ public:
 
 private:
   void print(const runtime::DeadlineReport &report);
-  void endSoon(int status);
+  void scheduleExit(int status);
 
   std::string reportFile;
-  std::function<void()> rescue;
+  std::function<void()> beforeExit;
   /// Set by the thread that ends the process: the main thread or the handler's.
-  std::atomic<bool> decided = false;
+  std::atomic<bool> isExiting = false;
 };
 
 } // namespace lockstep::training

@@ -5,9 +5,9 @@
 #include "runtime/checkpoint/AtomicFile.h"
 #include "runtime/executor/Cluster.h"
 #include "runtime/executor/Coordinator.h"
-#include "runtime/training/HandInputs.h"
 #include "runtime/training/Messages.h"
 #include "runtime/training/Signals.h"
+#include "runtime/training/SingleStep.h"
 #include "runtime/training/Training.h"
 #include "runtime/transport/TransportFactory.h"
 #include "tools/lockstep-run/Hang.h"
@@ -198,10 +198,10 @@ struct Engine {
         coordinator ? coordinator->serverTraffic() : cluster->serverTraffic();
     uint64_t runs =
         coordinator ? coordinator->completedRuns() : cluster->completedRuns();
-    if (traffic.given + traffic.got)
+    if (traffic.toServers + traffic.fromServers)
       printNote(fmt::format("replicas gave the servers {} bytes and got {} "
                             "bytes from them in {} runs",
-                            traffic.given, traffic.got, runs));
+                            traffic.toServers, traffic.fromServers, runs));
   }
 };
 
@@ -241,9 +241,9 @@ int exitStatus(const Status &status) {
   return stopSignal() ? 128 + stopSignal() : exitSuccess;
 }
 
-/// Executes one step on given inputs.
-int runByHand(const Options &options, const Engine &engine, HangHandler &hang,
-              FileWatch &files) {
+/// Executes one step on the arrays of `--inputs`.
+int runSingleStep(const Options &options, const Engine &engine,
+                  HangHandler &hang, FileWatch &files) {
   Status status = untilSignals(options, engine, hang, [&] {
     return runOnce(options, *engine.cluster, files);
   });
@@ -302,7 +302,7 @@ int main(int argc, char **argv) {
   if (!engine)
     return fail(engine.status().withContext("'" + options.model + "'"));
   if (!options.inputs.empty()) {
-    int status = runByHand(options, *engine, hang, files);
+    int status = runSingleStep(options, *engine, hang, files);
     faults.printMissing(options.injections);
     return status;
   }
@@ -313,7 +313,7 @@ int main(int argc, char **argv) {
 
   // While one asynchronous worker hangs, others may be inside of a step.
   if (!engine->coordinator)
-    hang.rescueBy([&] { (*training)->salvage(); });
+    hang.setBeforeExit([&] { (*training)->saveAfterFailure(); });
   Status status =
       untilSignals(options, *engine, hang, [&] { return (*training)->run(); });
   if (!status.ok()) {
@@ -323,7 +323,7 @@ int main(int argc, char **argv) {
     printError(reported
                    ? status.message().substr(0, status.message().find('\n'))
                    : status.message());
-    (*training)->salvage();
+    (*training)->saveAfterFailure();
   }
   if (!options.trace.empty()) {
     if (Status written = engine->writeTrace(); !written.ok())

@@ -54,44 +54,44 @@ private:
     info.commands = count(program.commands());
     for (uint32_t i = 0; i < info.commands; ++i) {
       const artifact::Command *command = program.commands()->Get(i);
-      MeetingInfo meeting;
-      meeting.command = i;
+      RendezvousInfo rendezvous;
+      rendezvous.command = i;
       if (command->location() < count(artifact.locations()))
-        meeting.line = artifact.locations()->Get(command->location())->str();
+        rendezvous.line = artifact.locations()->Get(command->location())->str();
       uint32_t group;
       if (const artifact::Start *start = command->body_as_Start()) {
         group = start->group();
-        describe(meeting, *start, program);
+        describe(rendezvous, *start, program);
       } else if (const artifact::Barrier *barrier =
                      command->body_as_Barrier()) {
         group = barrier->group();
-        meeting.channel = barrier->channel();
-        meeting.kind = "barrier";
+        rendezvous.channel = barrier->channel();
+        rendezvous.kind = "barrier";
       } else {
         continue;
       }
-      meeting.group = artifact.groups()->Get(group)->name()->str();
+      rendezvous.group = artifact.groups()->Get(group)->name()->str();
       groups.insert(group);
-      info.sequence.push_back(std::move(meeting));
+      info.sequence.push_back(std::move(rendezvous));
     }
     return info;
   }
 
-  void describe(MeetingInfo &meeting, const artifact::Start &start,
+  void describe(RendezvousInfo &rendezvous, const artifact::Start &start,
                 const artifact::Program &program) {
-    meeting.channel = start.channel();
+    rendezvous.channel = start.channel();
     const CollectiveProperties &kind = CollectiveProperties::of(start.kind());
-    meeting.kind = kind.name;
+    rendezvous.kind = kind.name;
     if (kind.isReduction)
-      meeting.reduction = artifact::EnumNameReduction(start.reduction());
+      rendezvous.reduction = artifact::EnumNameReduction(start.reduction());
     if (kind.hasRoot())
-      meeting.root = start.root() >= 0
-                         ? uint32_t(start.root())
-                         : ranksOf(artifact, start.group()).front();
+      rendezvous.root = start.root() >= 0
+                            ? uint32_t(start.root())
+                            : ranksOf(artifact, start.group()).front();
     const auto *buffers =
         count(start.operands()) ? start.operands() : start.results();
     for (uint32_t i = 0; i < count(buffers); ++i)
-      meeting.bytes += program.buffers()->Get(buffers->Get(i))->size();
+      rendezvous.bytes += program.buffers()->Get(buffers->Get(i))->size();
   }
 
   const artifact::Artifact &artifact;

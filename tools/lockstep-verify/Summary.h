@@ -14,7 +14,7 @@
 namespace lockstep::verify {
 
 /// A start or a barrier of one role's program, in the order of its commands.
-struct MeetingInfo {
+struct RendezvousInfo {
   uint32_t command = 0, channel = 0;
   std::string kind, reduction, group, line;
   /// The root rank.
@@ -26,7 +26,7 @@ struct MeetingInfo {
 struct RoleInfo {
   std::string name;
   uint32_t firstRank = 0, ranks = 0, commands = 0;
-  std::vector<MeetingInfo> sequence;
+  std::vector<RendezvousInfo> sequence;
 };
 
 struct GroupInfo {

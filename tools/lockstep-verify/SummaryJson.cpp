@@ -16,17 +16,17 @@ namespace {
 using nlohmann::ordered_json;
 using tools::verdictText;
 
-ordered_json toJson(const MeetingInfo &meeting) {
-  ordered_json json = {{"command", meeting.command},
-                       {"kind", meeting.kind},
-                       {"channel", meeting.channel},
-                       {"group", meeting.group}};
-  if (!meeting.reduction.empty())
-    json["reduction"] = meeting.reduction;
-  if (meeting.root)
-    json["root"] = *meeting.root;
-  json["bytes"] = meeting.bytes;
-  json["line"] = meeting.line;
+ordered_json toJson(const RendezvousInfo &rendezvous) {
+  ordered_json json = {{"command", rendezvous.command},
+                       {"kind", rendezvous.kind},
+                       {"channel", rendezvous.channel},
+                       {"group", rendezvous.group}};
+  if (!rendezvous.reduction.empty())
+    json["reduction"] = rendezvous.reduction;
+  if (rendezvous.root)
+    json["root"] = *rendezvous.root;
+  json["bytes"] = rendezvous.bytes;
+  json["line"] = rendezvous.line;
   return json;
 }
 
@@ -43,8 +43,8 @@ ordered_json toJson(const ProgramSummary &program) {
                           {"ranks", role.ranks},
                           {"commands", role.commands}};
     entry["sequence"] = ordered_json::array();
-    for (const MeetingInfo &meeting : role.sequence)
-      entry["sequence"].push_back(toJson(meeting));
+    for (const RendezvousInfo &rendezvous : role.sequence)
+      entry["sequence"].push_back(toJson(rendezvous));
     json["roles"].push_back(std::move(entry));
   }
   json["groups"] = ordered_json::array();

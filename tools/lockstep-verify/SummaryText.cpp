@@ -25,15 +25,15 @@ void addRole(std::string &text, const RoleInfo &role) {
                       ranksText(role.firstRank, role.ranks), role.commands);
   Table table(
       {">command", ">channel", "collective", "group", ">bytes", "line"});
-  for (const MeetingInfo &meeting : role.sequence) {
-    std::string kind = meeting.kind;
-    if (!meeting.reduction.empty())
-      kind += " " + meeting.reduction;
-    if (meeting.root)
-      kind += fmt::format(" root {}", *meeting.root);
-    table.add({fmt::format("{}", meeting.command),
-               fmt::format("{}", meeting.channel), kind, meeting.group,
-               bytesText(meeting.bytes), meeting.line});
+  for (const RendezvousInfo &rendezvous : role.sequence) {
+    std::string kind = rendezvous.kind;
+    if (!rendezvous.reduction.empty())
+      kind += " " + rendezvous.reduction;
+    if (rendezvous.root)
+      kind += fmt::format(" root {}", *rendezvous.root);
+    table.add({fmt::format("{}", rendezvous.command),
+               fmt::format("{}", rendezvous.channel), kind, rendezvous.group,
+               bytesText(rendezvous.bytes), rendezvous.line});
   }
   text += table.empty() ? "  takes part in no exchange\n" : table.text();
 }

@@ -165,8 +165,8 @@ public:
     device.add(lane, std::move(command));
   }
 
-  uint64_t given() const override {
-    return lane.given.load(std::memory_order_relaxed);
+  uint64_t enqueued() const override {
+    return lane.enqueued.load(std::memory_order_relaxed);
   }
   uint64_t progress() const override {
     return lane.executed.load(std::memory_order_relaxed);
@@ -189,7 +189,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 SimulatedDevice::SimulatedDevice(uint64_t seed) : random(seed) {
-  patience = random() % mostPatience;
+  startThreshold = random() % largestThreshold;
   constexpr unsigned count = 2;
   for (unsigned i = 0; i < count; ++i)
     threads.emplace_back([this] { work(); });
@@ -246,7 +246,7 @@ void SimulatedDevice::add(Lane &lane, Command command) {
       awaited += command.onComplete ? 1 : 0;
     }
     lane.commands.push_back(std::move(command));
-    lane.given.fetch_add(1, std::memory_order_relaxed);
+    lane.enqueued.fetch_add(1, std::memory_order_relaxed);
     ++waiting;
     if (!mayStart())
       return;
@@ -266,10 +266,10 @@ void SimulatedDevice::remove(Lane *lane) {
 }
 
 bool SimulatedDevice::mayStart() const {
-  return awaited > 0 || isEnding || waiting > patience;
+  return awaited > 0 || isEnding || waiting > startThreshold;
 }
 
-bool SimulatedDevice::canGoOn(const Lane &lane) {
+bool SimulatedDevice::canProceed(const Lane &lane) {
   if (lane.isBusy || lane.commands.empty())
     return false;
   const Command &first = lane.commands.front();
@@ -283,7 +283,7 @@ SimulatedDevice::Lane *SimulatedDevice::choose() {
     return nullptr;
   Lane *best = nullptr;
   for (Lane *lane : lanes)
-    if (canGoOn(*lane) && (!best || lane->priority > best->priority))
+    if (canProceed(*lane) && (!best || lane->priority > best->priority))
       best = lane;
   return best;
 }
@@ -304,7 +304,7 @@ void SimulatedDevice::work() {
     if (random() % commandsBetween == 0) {
       for (Lane *other : lanes)
         other->priority = uint32_t(random());
-      patience = random() % mostPatience;
+      startThreshold = random() % largestThreshold;
     }
     Command command = std::move(lane->commands.front());
     lane->commands.pop_front();

@@ -98,13 +98,13 @@ private:
     bool isBusy = false;
     /// Lanes with higher numbers go first.
     uint32_t priority = 0;
-    std::atomic<uint64_t> given{0}, executed{0};
+    std::atomic<uint64_t> enqueued{0}, executed{0};
   };
 
   void add(Lane &lane, Command command);
   void remove(Lane *lane);
   bool mayStart() const;
-  static bool canGoOn(const Lane &lane);
+  static bool canProceed(const Lane &lane);
   Lane *choose();
   void work();
 
@@ -117,8 +117,8 @@ private:
   size_t awaited = 0;
   /// The number of commands that must be pending before any is executed, while
   /// no callback is awaited.
-  size_t patience = 0;
-  static constexpr size_t mostPatience = 64;
+  size_t startThreshold = 0;
+  static constexpr size_t largestThreshold = 64;
   bool isEnding = false;
   std::vector<std::thread> threads;
 };

@@ -54,7 +54,7 @@ bool QueueTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
       reinterpret_cast<std::byte *>(channel.counts.data()),
       plan.gathers[0].counts.in(channel.members.bases[plan.root]),
       channel.counts.size() * sizeof(int64_t));
-  return own.settle();
+  return own.recordReady();
 }
 
 Status QueueTransport::start(const CollectivePlan &plan,
@@ -127,7 +127,7 @@ void QueueTransport::reduce(const CollectivePlan &plan) {
       continue;
     }
     for (uint32_t i = 0; i < members; ++i)
-      if (plan.properties().gets == Holders::root
+      if (plan.properties().resultHolders == Holders::root
               ? i == plan.root
               : !plan.sharedResults || i == 0)
         results.push_back(range.result.in(bases[i]));

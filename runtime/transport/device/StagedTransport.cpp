@@ -59,7 +59,7 @@ bool StagedTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
       own.queue->download(slice.in(staging.bases[replica].data()),
                           slice.in(bases[replica]), bytes);
   });
-  return own.settle();
+  return own.recordReady();
 }
 
 Status StagedTransport::start(const CollectivePlan &plan,
@@ -92,10 +92,10 @@ void StagedTransport::pass(const CollectivePlan &plan, uint32_t replica) {
     return;
   }
   bool isRoot = plan.members[plan.root] == firstRank + replica;
-  bool gets = plan.properties().gets == Holders::all    ? true
-              : plan.properties().gets == Holders::root ? isRoot
-                                                        : !isRoot;
-  if (gets && plan.properties().gets != Holders::none)
+  bool receives = plan.properties().resultHolders == Holders::all    ? true
+                  : plan.properties().resultHolders == Holders::root ? isRoot
+                                                                     : !isRoot;
+  if (receives && plan.properties().resultHolders != Holders::none)
     upload(own, plan, replica);
 }
 

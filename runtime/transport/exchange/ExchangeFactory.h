@@ -13,8 +13,9 @@ namespace lockstep::runtime {
 class ExchangeFactory : public TransportFactory {
 public:
   TransportCapabilities capabilities() const override {
-    return {
-        .takesDeviceMemory = false, .isInOrder = true, .isBitIdentical = true};
+    return {.acceptsDeviceMemory = false,
+            .isInOrder = true,
+            .isBitIdentical = true};
   }
   Expected<std::unique_ptr<Transport>>
   create(TransportContext context) override;

@@ -33,15 +33,15 @@ public:
     for (uint32_t peer = 0; peer < peers.size(); ++peer) {
       if (peer == self)
         continue;
-      bool gives = fromRoot
+      bool sends = fromRoot
                        ? self == root
                        : plan.kind != CollectiveKind::gather || peer == root;
-      bool gets = fromRoot
-                      ? peer == root
-                      : plan.kind != CollectiveKind::gather || self == root;
-      if (gives)
+      bool receives = fromRoot
+                          ? peer == root
+                          : plan.kind != CollectiveKind::gather || self == root;
+      if (sends)
         sendTo(0, peer);
-      phases[0].expected += gets;
+      phases[0].expected += receives;
     }
     writes = plan.kind != CollectiveKind::barrier &&
              (plan.kind != CollectiveKind::gather || self == root);
@@ -55,10 +55,10 @@ public:
     for (Outgoing &outgoing : phases[0].outgoing) {
       outgoing.pieces.clear();
       LOCKSTEP_RETURN_IF_ERROR(
-          plan.kind == CollectiveKind::scatter ? giveRows(outgoing)
+          plan.kind == CollectiveKind::scatter ? addRows(outgoing)
           : plan.kind == CollectiveKind::broadcast
-              ? giveOperands(outgoing, plan.root, 1)
-              : giveOperands(outgoing, plan.firstLocal, plan.localCount));
+              ? addOperands(outgoing, plan.root, 1)
+              : addOperands(outgoing, plan.firstLocal, plan.localCount));
     }
     return Status::success();
   }
@@ -93,7 +93,7 @@ private:
          sizeof(int64_t) * plan.publishedDimensions * count});
   }
 
-  Status giveOperands(Outgoing &outgoing, uint32_t first, uint32_t count) {
+  Status addOperands(Outgoing &outgoing, uint32_t first, uint32_t count) {
     addDimensions(outgoing, first, count);
     for (const GatherOperand &gather : plan.gathers)
       for (uint32_t member = first; member < first + count; ++member) {
@@ -108,7 +108,7 @@ private:
     return Status::success();
   }
 
-  Status giveRows(Outgoing &outgoing) {
+  Status addRows(Outgoing &outgoing) {
     const Peer *peer = &peers.front();
     while (peer->executor != outgoing.message.to)
       ++peer;

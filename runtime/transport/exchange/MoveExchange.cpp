@@ -25,7 +25,7 @@ public:
     for (uint32_t peer = 0; peer < peers.size(); ++peer) {
       if (peer == self)
         continue;
-      if (std::ranges::any_of(plan.given, [&](const Move &move) {
+      if (std::ranges::any_of(plan.sends, [&](const Move &move) {
             return has(peer, move.target);
           }))
         sendTo(0, peer);
@@ -42,7 +42,7 @@ public:
       uint32_t peer = 0;
       while (peers[peer].executor != outgoing.message.to)
         ++peer;
-      for (const Move &move : plan.given) {
+      for (const Move &move : plan.sends) {
         if (!has(peer, move.target))
           continue;
         const std::byte *from =
@@ -74,7 +74,7 @@ private:
     return member - peers[peer].first < peers[peer].count;
   }
   bool isElsewhere(const Move &move) const {
-    return move.source != Move::nobody && !plan.isLocal(move.source);
+    return move.source != Move::none && !plan.isLocal(move.source);
   }
 
   Status take(uint32_t peer) {

@@ -122,7 +122,7 @@ void LocalNetwork::endReading() {
   readers.fetch_sub(1, std::memory_order_release);
 }
 
-void LocalNetwork::settle() {
+void LocalNetwork::awaitReaders() {
   // The executor that aborts may not have closed the link yet.
   if (shared.link)
     shared.link->close();

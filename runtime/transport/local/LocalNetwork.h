@@ -32,7 +32,7 @@ public:
   uint32_t abortedBy() const override;
   bool beginReading() override;
   void endReading() override;
-  void settle() override;
+  void awaitReaders() override;
   void post(std::string_view topic, uint64_t round, std::string text) override;
   std::optional<std::string> posted(uint32_t executor, std::string_view topic,
                                     uint64_t round) const override;

@@ -33,7 +33,8 @@ void publishDimensions(const CollectivePlan &plan, const Arrival &arrival,
                        ChannelMembers &members) {
   uint32_t position = members.position[arrival.replica];
   // In these kinds only the root has operands.
-  if (plan.properties().gives == Holders::root && position != plan.root)
+  if (plan.properties().operandHolders == Holders::root &&
+      position != plan.root)
     return;
   int64_t *row =
       members.dimensions.data() + size_t(position) * plan.publishedDimensions;

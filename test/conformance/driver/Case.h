@@ -13,7 +13,7 @@
 
 namespace lockstep::conformance::driver {
 
-/// A strategy as the case asks for it.
+/// The strategy of a case.
 struct Strategy {
   replica::Kind kind = replica::Kind::Default;
   int64_t replicas = 1;

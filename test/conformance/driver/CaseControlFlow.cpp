@@ -116,7 +116,7 @@ Object FrontEnd::mergeValues(Branches &branches, Value then, Value otherwise) {
   branches.yields.push_back({castIn(branches.then->front(), then),
                              castIn(branches.otherwise->front(), otherwise)});
   branches.types.push_back(type);
-  // The result takes this value's place when the operation is there.
+  // A placeholder, replaced by the result once the operation is created.
   Leaf result = fresh(branches.yields.back().first);
   branches.results[result.identity] = {branches.yields.size() - 1, 0};
   return result;
@@ -186,10 +186,10 @@ Value FrontEnd::conditionOf(ArrayRef<int64_t> ids) {
       builder, location(), RankedTensorType::get({}, builder.getI32Type())));
   Value result = arith::ConstantOp::create(builder, location(),
                                            builder.getBoolAttr(false));
-  for (int64_t wanted : ids) {
+  for (int64_t replicaId : ids) {
     Value number = arith::ConstantOp::create(
         builder, location(),
-        builder.getI32IntegerAttr(static_cast<int32_t>(wanted)));
+        builder.getI32IntegerAttr(static_cast<int32_t>(replicaId)));
     Value isIt = arith::CmpIOp::create(builder, location(),
                                        arith::CmpIPredicate::eq, id, number);
     result = arith::OrIOp::create(builder, location(), result, isIt);
@@ -225,7 +225,7 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
   // Each side is traced as by the replicas that take it.
   auto outer = traced;
   std::vector<int64_t> all = tracedReplicas();
-  auto takers = [&](bool ofThen) {
+  auto replicasTaking = [&](bool ofThen) {
     std::vector<int64_t> found;
     for (int64_t replica : all)
       if (branches.takesThen[replica] == ofThen)
@@ -235,7 +235,7 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
   if (!tapes.empty() && computesOnly(then) && computesOnly(otherwise)) {
     auto namesAfter = [&](const Json &statements, bool ofThen) {
       scope->names = before;
-      traced = takers(ofThen);
+      traced = replicasTaking(ofThen);
       execute(statements);
       traced = outer;
       return scope->names;
@@ -256,24 +256,24 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
   auto namesAfter = [&](std::unique_ptr<Region> &region, const Json &statements,
                         bool ofThen) {
     scope->names = before;
-    std::vector<std::string> met;
-    auto *outerMeetings = std::exchange(meetings, &met);
-    traced = takers(ofThen);
+    std::vector<std::string> recorded;
+    auto *outerStatements = std::exchange(rendezvousStatements, &recorded);
+    traced = replicasTaking(ofThen);
     inNewBlock(frame->builder, region, [&] { execute(statements); });
     traced = outer;
-    meetings = outerMeetings;
-    return std::pair(scope->names, met);
+    rendezvousStatements = outerStatements;
+    return std::pair(scope->names, recorded);
   };
-  auto [afterThen, metInThen] = namesAfter(branches.then, then, true);
-  auto [afterElse, metInElse] =
+  auto [afterThen, recordedInThen] = namesAfter(branches.then, then, true);
+  auto [afterElse, recordedInElse] =
       namesAfter(branches.otherwise, otherwise, false);
   // The verifier compares exchanges; names also show that two values are
   // swapped.
-  if (metInThen != metInElse && deferredError.empty())
+  if (recordedInThen != recordedInElse && deferredError.empty())
     deferredError = "replicas do not meet in the same statements, in the same "
                     "order [E_COLLECTIVE_DIVERGENCE]";
-  if (meetings)
-    llvm::append_range(*meetings, metInThen);
+  if (rendezvousStatements)
+    llvm::append_range(*rendezvousStatements, recordedInThen);
   Object merged(Object::Structure::Dict, {});
   for (const auto &[name, value] : afterThen)
     if (auto other = afterElse.find(name); other != afterElse.end()) {
@@ -296,9 +296,9 @@ Object FrontEnd::outputs(const Object &object) {
   auto output = [&](const Leaf &leaf) {
     if (leaf.isSlices())
       return copyOf(leaf);
-    bool staysAsItIs =
+    bool isUnchanged =
         leaf.kind == Leaf::Kind::None || leaf.kind == Leaf::Kind::Mismatch;
-    return staysAsItIs ? leaf : identity(tensorOf(leaf));
+    return isUnchanged ? leaf : identity(tensorOf(leaf));
   };
   return mapLeaves(object, [&](const Leaf &leaf) -> Object {
     return mapParts(leaf, output);
@@ -394,7 +394,8 @@ Object FrontEnd::condStatement(const Json &statement) {
   if (given.isHost() && isReplicaContext())
     for (const Json &truth : given.host)
       branches.takesThen.push_back(truth.get<bool>());
-  // Both sides are computed for a gradient, which is not to be seen.
+  // For a gradient both sides are computed, so that neither may write
+  // variables.
   bool writes = writesVariables(branchOf(statement, "then")) ||
                 writesVariables(branchOf(statement, "else"));
   if (!tapes.empty() && !writes)

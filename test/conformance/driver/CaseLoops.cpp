@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace lockstep::conformance::driver {
 
-Object FrontEnd::turn(const Json &statement, const Object &carried) {
+Object FrontEnd::emitLoopBody(const Json &statement, const Object &carried) {
   Scope inner{scope, {{statement.at("carry").get<std::string>(), carried}}};
   Scope *outer = std::exchange(scope, &inner);
   execute(statement.at("body"));
@@ -21,7 +21,7 @@ Object FrontEnd::turn(const Json &statement, const Object &carried) {
 Object FrontEnd::whileUnrolled(const Json &statement, int64_t trips) {
   Object carried = outputs(operandOf(statement, "init"));
   for (int64_t i = 0; i < trips; ++i)
-    carried = outputs(turn(statement, carried));
+    carried = outputs(emitLoopBody(statement, carried));
   return carried;
 }
 
@@ -43,7 +43,7 @@ std::optional<Object> FrontEnd::countedLoop(const Json &statement, Value count,
     Object carried = mapLeaves(init, [&](const Leaf &) -> Object {
       return fresh(loop.getRegionIterArg(static_cast<unsigned>(next++)));
     });
-    Object yielded = turn(statement, carried);
+    Object yielded = emitLoopBody(statement, carried);
     SmallVector<Value> yields;
     auto yield = [&](const Leaf &before, const Leaf &after) -> Object {
       yields.push_back(tensorOf(after, elementOf(before)).value);
@@ -190,7 +190,7 @@ FrontEnd::Gradients FrontEnd::loopGradient(const Json &statement, Value count,
     tapes.push_back(&tape);
     std::vector<Leaf> begun, ended;
     forEachLeaf(before, [&](const Leaf &leaf) { begun.push_back(leaf); });
-    forEachLeaf(turn(statement, before), [&](const Leaf &leaf) {
+    forEachLeaf(emitLoopBody(statement, before), [&](const Leaf &leaf) {
       ended.push_back(tensorOf(leaf, elementOf(begun[ended.size()])));
     });
     tapes.pop_back();

@@ -39,8 +39,8 @@ struct Frame {
   Spread fresh = Spread::Plain;
   /// Update: the variable, and its value so far.
   std::optional<size_t> updated;
-  /// Other variables that it has written: what they were before is not what a
-  /// read finds.
+  /// Other variables that it has written: a read must not return their values
+  /// from before.
   std::set<size_t> assigned;
   mlir::Value current;
 

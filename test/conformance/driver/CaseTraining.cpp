@@ -371,8 +371,8 @@ Json TrainingCase::describe(const Case &one, const Program &program,
 
 } // namespace
 
-std::vector<WayResult> runTraining(const Json &json) {
-  std::vector<WayResult> results;
+std::vector<ConfigurationResult> runTraining(const Json &json) {
+  std::vector<ConfigurationResult> results;
   std::map<std::string, int64_t> serversByKind = {
       {json.at("strategy").at("kind").get<std::string>(),
        json.at("strategy").value("servers", 0)},
@@ -388,8 +388,9 @@ std::vector<WayResult> runTraining(const Json &json) {
       auto describe = [&](const auto &...given) {
         return training.describe(given...);
       };
-      for (WayResult &way : execute(one, describe, training.inputs()))
-        results.push_back({kind + ", " + way.way, std::move(way.result)});
+      for (auto &[configuration, result] :
+           execute(one, describe, training.inputs()))
+        results.push_back({kind + ", " + configuration, std::move(result)});
     }
   } catch (const CaseError &error) {
     results.push_back({"front end", runtime::invalidArgument(error.what())});

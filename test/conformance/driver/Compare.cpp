@@ -106,30 +106,31 @@ Expectation::Expectation(const Json &one) {
     tolerance = one.at("tolerance").get<double>();
   size_t workerCount = one.at("strategy").value("workers", size_t(1));
   bool isClean = grading == "clean_expected";
-  wantsError = grading == "reject" || grading == "reject_tf_silent";
+  expectsError = grading == "reject" || grading == "reject_tf_silent";
   std::string neutral =
       one.contains("neutral_error") && one.at("neutral_error").is_string()
           ? one.at("neutral_error").get<std::string>()
           : "";
   if (neutral.starts_with("E_"))
     errorClass = neutral;
-  if (wantsError)
+  if (expectsError)
     return;
 
   if (isClean) {
     // Expected outputs and variables are in one object.
     if (!one.contains("clean_expected"))
       return;
-    Json wanted = {{"outputs", Json::object()}, {"variables", Json::object()}};
+    Json expected = {{"outputs", Json::object()},
+                     {"variables", Json::object()}};
     std::vector<std::string> variables =
         one.value("observe_vars", std::vector<std::string>());
     for (const auto &[name, value] : one.at("clean_expected").items()) {
       bool isVariable = value.is_object() && value.contains("components") &&
                         std::find(variables.begin(), variables.end(), name) !=
                             variables.end();
-      wanted[isVariable ? "variables" : "outputs"][name] = value;
+      expected[isVariable ? "variables" : "outputs"][name] = value;
     }
-    workers.assign(workerCount, wanted);
+    workers.assign(workerCount, expected);
     return;
   }
   std::vector<Json> recorded;
@@ -139,7 +140,7 @@ Expectation::Expectation(const Json &one) {
     recorded.push_back(one.at("expected"));
   for (const Json &worker : recorded) {
     if (worker.contains("error"))
-      wantsError = true;
+      expectsError = true;
     else
       workers.push_back(worker.at("ok"));
   }
@@ -147,7 +148,7 @@ Expectation::Expectation(const Json &one) {
 
 std::optional<std::string>
 Expectation::judgeDiagnosis(const std::string &text) const {
-  if (!wantsError)
+  if (!expectsError)
     return text;
   bool isTheError = errorClass.empty() ||
                     text.find("[" + errorClass + "]") != std::string::npos;
@@ -158,7 +159,7 @@ Expectation::judgeDiagnosis(const std::string &text) const {
 
 std::optional<std::string>
 Expectation::judgeObservations(const std::vector<Json> &found) const {
-  if (wantsError)
+  if (expectsError)
     return fmt::format("expected an error [{}], found {}", errorClass,
                        found.front().dump());
   for (size_t worker = 0; worker < workers.size(); ++worker)

@@ -29,7 +29,7 @@ public:
   judgeObservations(const std::vector<Json> &workers) const;
 
 private:
-  bool wantsError = false;
+  bool expectsError = false;
   std::string errorClass;
   /// `{"outputs", "variables"}` of each worker; empty if a success is all that
   /// is known.

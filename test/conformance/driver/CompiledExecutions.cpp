@@ -1,7 +1,6 @@
-//===- CompiledExecutions.cpp - What the compiler and the runtime make of one
-//-===//
+//===- CompiledExecutions.cpp - Compiled programs, executed ---------------===//
 
-#include "test/conformance/driver/OneWay.h"
+#include "test/conformance/driver/SingleConfiguration.h"
 
 #include "dialect/Reference/Value.h"
 #include "passes/Emit/EmitArtifact.h"

@@ -161,7 +161,7 @@ void FrontEnd::requireOneRank(const Leaf &leaf) const {
 }
 
 /// A result that only one side has: the other yields zeros.
-Leaf FrontEnd::giveFrom(Branches &branches, bool fromThen, const Leaf &leaf) {
+Leaf FrontEnd::yieldFrom(Branches &branches, bool fromThen, const Leaf &leaf) {
   if (!leaf.isTensor())
     return leaf;
   auto [known, isNew] =
@@ -207,7 +207,7 @@ Object FrontEnd::mergeDiffering(Branches &branches, const Leaf &then,
     Leaf a = partOf(then, replica), b = partOf(otherwise, replica);
     if (!branches.takesThen.empty()) {
       bool takesThen = branches.takesThen[replica];
-      parts.push_back(giveFrom(branches, takesThen, takesThen ? a : b));
+      parts.push_back(yieldFrom(branches, takesThen, takesThen ? a : b));
       continue;
     }
     bool isKnown = false;

@@ -64,8 +64,7 @@ Value FrontEnd::enter(Frame &at, Value outer, Type inner) {
 
 Leaf FrontEnd::enter(Frame &at, const Leaf &outside, bool isArgument) {
   if (outside.isDiffering()) {
-    // What a function in cross-replica context finds around it is what replica
-    // 0 has.
+    // A function in cross-replica context captures the values of replica 0.
     if (at.kind == Frame::Kind::Merge && !isArgument)
       return enter(at, outside.ofReplica.front(), isArgument);
     return mapParts(
@@ -90,8 +89,7 @@ Leaf FrontEnd::enter(Frame &at, const Leaf &outside, bool isArgument) {
   leaf.value = enterPart(leaf.value);
   leaf.indices = enterPart(leaf.indices);
   leaf.frame = &at;
-  // What a function in cross-replica context finds around it is what replica 0
-  // has.
+  // A function in cross-replica context captures the values of replica 0.
   if (at.kind == Frame::Kind::Merge && !isArgument)
     leaf.spread = Spread::Plain;
   else if (leaf.spread == Spread::Mirrored)

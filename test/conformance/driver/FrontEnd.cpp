@@ -35,7 +35,7 @@ Object FrontEnd::executeOperation(const Json &statement) {
   if (statement.value("use_saved_ctx", false) &&
       savedContext != std::optional<const Frame *>(frame))
     refuse("E_CONTEXT", "'{}' by a replica context that has ended", name);
-  noteMeeting(statement);
+  recordRendezvous(statement);
   for (const Handlers *handlers :
        {&crossReplicaHandlers(), &updateHandlers(), &replicaHandlers(),
         &variableHandlers(), &scopeHandlers(), &controlFlowHandlers()})
@@ -103,26 +103,26 @@ bool FrontEnd::isAboutOutside(const Json &statement) const {
   return hasReplicas && !isInside;
 }
 
-void FrontEnd::noteMeeting(const Json &statement) {
-  if (!meetings || !isReplicaContext())
+void FrontEnd::recordRendezvous(const Json &statement) {
+  if (!rendezvousStatements || !isReplicaContext())
     return;
   std::string name = statement.at("op").get<std::string>();
-  bool isMeeting = name == "all_reduce" || name == "all_gather" ||
-                   name == "merge_call" || name == "update" ||
-                   name == "variable";
-  Json said = statement;
+  bool isRendezvous = name == "all_reduce" || name == "all_gather" ||
+                      name == "merge_call" || name == "update" ||
+                      name == "variable";
+  Json recorded = statement;
   if (name.starts_with("assign") || name.starts_with("scatter_")) {
     const Variable &variable = variables[variableOf(statement, "var").variable];
-    isMeeting = !hasOwnCopies(variable) &&
-                variable.spec.aggregation != replica::Aggregation::None;
-    said["var"] = variable.symbol;
+    isRendezvous = !hasOwnCopies(variable) &&
+                   variable.spec.aggregation != replica::Aggregation::None;
+    recorded["var"] = variable.symbol;
   }
-  if (!isMeeting)
+  if (!isRendezvous)
     return;
   // The operands are each replica's own.
   for (const char *own : {"value", "args", "slices", "init", "returns"})
-    said.erase(own);
-  meetings->push_back(said.dump());
+    recorded.erase(own);
+  rendezvousStatements->push_back(recorded.dump());
 }
 
 bool FrontEnd::computesPerWorker(const Json &statement) {

@@ -5,9 +5,9 @@
 // identity of objects, and emits operations of the `replica` dialect and of
 // upstream math for computations on tensors. One statement has one handler;
 // they are in a table each for
-//   CrossReplica.cpp (with Reductions.cpp)   Updates.cpp
-//   ReplicaContext.cpp                       VariableStatements.cpp
-//   Scopes.cpp                               ControlFlow.cpp
+//   CaseCrossReplica.cpp (with Reductions.cpp)   Updates.cpp
+//   CaseReplicaContext.cpp                       VariableStatements.cpp
+//   Scopes.cpp                                   CaseControlFlow.cpp
 //   MathStatements.cpp (with Gradient.cpp)
 // Values that differ in kind or type between replicas, after a branch on their
 // number during tracing: Differing.cpp
@@ -53,7 +53,7 @@ private:
   Object executeOperation(const Json &statement);
   /// Records that replicas rendezvous in this statement, with the part on which
   /// all must agree.
-  void noteMeeting(const Json &statement);
+  void recordRendezvous(const Json &statement);
   bool computesPerWorker(const Json &statement);
   /// Whether a statement of an update's function is about values of all
   /// replicas from around the update.
@@ -178,7 +178,7 @@ private:
   /// Combines the results of the replicas, leaf by leaf.
   Object combine(const std::vector<Object> &ofReplica);
 
-  //===--- Cross-replica context (CrossReplica.cpp) -----------------------===//
+  //===--- Cross-replica context (CaseCrossReplica.cpp) -------------------===//
 
   Object runStatement(const Json &);
   Object reduceStatement(const Json &);
@@ -222,7 +222,7 @@ private:
                         const Json &statement);
   Object groupUpdates(const Json &statement, const Object &results);
 
-  //===--- Replica context (ReplicaContext.cpp) ---------------------------===//
+  //===--- Replica context (CaseReplicaContext.cpp) -----------------------===//
 
   Object allReduceStatement(const Json &);
   Object allGatherStatement(const Json &);
@@ -283,7 +283,7 @@ private:
   void assignCurrent(const std::string &operation, const Variable &variable,
                      const Leaf &value);
 
-  //===--- Control flow (ControlFlow.cpp) ---------------------------------===//
+  //===--- Control flow (CaseControlFlow.cpp) -----------------------------===//
 
   Object staticIfStatement(const Json &);
   Object condStatement(const Json &);
@@ -300,8 +300,8 @@ private:
     /// Which branch each replica takes, if that is known when the program is
     /// traced.
     std::vector<bool> takesThen;
-    /// Leaves that become results when the operation is there, by identity: the
-    /// numbers of their tensor and of its indices.
+    /// Leaves that become results once the operation is created, by identity:
+    /// the numbers of their tensor and of its indices.
     std::map<uint64_t, std::pair<size_t, size_t>> results;
     /// Leaves of one side that the other does not have, as results.
     std::map<std::pair<bool, uint64_t>, Leaf> ofOneSide;
@@ -310,7 +310,7 @@ private:
                      const Leaf &otherwise);
   Object mergeDiffering(Branches &branches, const Leaf &then,
                         const Leaf &otherwise);
-  Leaf giveFrom(Branches &branches, bool fromThen, const Leaf &leaf);
+  Leaf yieldFrom(Branches &branches, bool fromThen, const Leaf &leaf);
   Object mergeValues(Branches &branches, mlir::Value then,
                      mlir::Value otherwise);
   Object mergeBranches(Branches &branches, const Object &then,
@@ -331,10 +331,10 @@ private:
   /// Whether statements, or functions in them, write variables.
   static bool writesVariables(const Json &statements);
 
-  //===--- Loops (Loops.cpp) ----------------------------------------------===//
+  //===--- Loops (CaseLoops.cpp) ------------------------------------------===//
 
   /// Emits the body of a loop once: from the carried to the yielded values.
-  Object turn(const Json &statement, const Object &carried);
+  Object emitLoopBody(const Json &statement, const Object &carried);
   Object whileStatement(const Json &);
   Object whileUnrolled(const Json &statement, int64_t trips);
   /// None if the structure or type of the carried values changes.
@@ -435,7 +435,7 @@ private:
   std::optional<std::vector<int64_t>> traced;
   /// In a branch on the replica's number, the statements in which replicas
   /// rendezvous.
-  std::vector<std::string> *meetings = nullptr;
+  std::vector<std::string> *rendezvousStatements = nullptr;
   /// Inputs that are the same for all replicas, by the arguments of the
   /// program.
   std::map<void *, Tensor> constants;

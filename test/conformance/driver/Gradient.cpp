@@ -3,7 +3,7 @@
 // While the body of a `gradient` statement is executed, operations are recorded
 // on a tape, which is then read backwards. Operations of the adjoint are
 // recorded too if a gradient is taken around this one. The rules of all_reduce
-// and all_gather are in ReplicaContext.cpp; no gradient flows through a
+// and all_gather are in CaseReplicaContext.cpp; no gradient flows through a
 // merge_call.
 //
 //===----------------------------------------------------------------------===//
@@ -85,9 +85,9 @@ Leaf FrontEnd::gradientOf(const Leaf &source, const Flows &flows) {
   std::vector<Leaf> parts;
   for (int64_t replica = 0; replica < one.strategy.replicas; ++replica) {
     auto found = flows.find(partOf(source, replica).identity);
-    bool isThere = found != flows.end() && found->second.gradient &&
+    bool isFound = found != flows.end() && found->second.gradient &&
                    found->second.owners[replica];
-    parts.push_back(isThere ? *found->second.gradient : Leaf());
+    parts.push_back(isFound ? *found->second.gradient : Leaf());
   }
   return ofTraced(differing(std::move(parts)));
 }

@@ -96,7 +96,7 @@ Json observeFirstWorker(const Case &one, const Program &program,
 
 } // namespace
 
-std::vector<WayResult> runHazard(const Json &one) {
+std::vector<ConfigurationResult> runHazard(const Json &one) {
   std::string description = one.at("description").get<std::string>();
   for (const Hazard &hazard : hazards())
     if (description == hazard.description)
@@ -105,7 +105,7 @@ std::vector<WayResult> runHazard(const Json &one) {
                             "unsupported: hazard '{}'", description))}};
 }
 
-std::vector<WayResult> runWithArguments(const Json &one) {
+std::vector<ConfigurationResult> runWithArguments(const Json &one) {
   std::string args = one.at("args").get<std::string>();
   if (!args.starts_with("a bare tensor"))
     return {{"front end", runtime::unsupported(fmt::format(

@@ -1,6 +1,6 @@
-//===- InterpretedExecution.cpp - What the interpreter makes of a program -===//
+//===- InterpretedExecution.cpp - Interpreted programs --------------------===//
 
-#include "test/conformance/driver/OneWay.h"
+#include "test/conformance/driver/SingleConfiguration.h"
 
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/PlainValues.h"

@@ -312,7 +312,7 @@ Object FrontEnd::pythonSumStatement(const Json &statement) {
   Object list = operandOf(statement, "a");
   if (list.isLeaf() || list.structure == Object::Structure::Dict)
     refuse("E_ARG_TYPE", "'python_sum': expected a list");
-  // As in Python, the sum begins with the number 0, which no tensor notices.
+  // As in Python, the sum begins with the number 0, which changes no tensor.
   Leaf sum = makeHost(Json(0));
   for (const Object &item : list.items) {
     if (!item.isLeaf())

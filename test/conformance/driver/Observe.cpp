@@ -1,6 +1,6 @@
 //===- Observe.cpp - a worker's view of a run -----------------------------===//
 
-#include "test/conformance/driver/Ways.h"
+#include "test/conformance/driver/Configurations.h"
 
 namespace lockstep::conformance::driver {
 

@@ -27,17 +27,18 @@ ProgramHandler findProgramHandler(const Json &one) {
   return nullptr;
 }
 
-std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes,
-                                        const Case &one, const Program &program,
-                                        const Describe &describe) {
-  std::vector<WayResult> results;
-  for (const WayOutcome &way : outcomes) {
-    if (const auto *diagnosis = std::get_if<Diagnosis>(&way.outcome))
-      results.push_back({way.way, runtime::invalidArgument(diagnosis->text)});
+std::vector<ConfigurationResult>
+describeOutcomes(std::vector<ConfigurationOutcome> outcomes, const Case &one,
+                 const Program &program, const Describe &describe) {
+  std::vector<ConfigurationResult> results;
+  for (const auto &[configuration, outcome] : outcomes) {
+    if (const auto *diagnosis = std::get_if<Diagnosis>(&outcome))
+      results.push_back(
+          {configuration, runtime::invalidArgument(diagnosis->text)});
     else
       results.push_back(
-          {way.way, describe(one, program,
-                             std::get<std::vector<RunResult>>(way.outcome))});
+          {configuration,
+           describe(one, program, std::get<std::vector<RunResult>>(outcome))});
   }
   return results;
 }
@@ -57,16 +58,16 @@ argumentsOf(const Program &program, const std::vector<Input> &inputs) {
   return arguments;
 }
 
-std::vector<WayResult> execute(const Json &withProgram,
-                               const Describe &describe,
-                               const std::vector<Json> &inputs) {
+std::vector<ConfigurationResult> execute(const Json &withProgram,
+                                         const Describe &describe,
+                                         const std::vector<Json> &inputs) {
   return executeScheduled(withProgram, describe, inputs, {});
 }
 
-std::vector<WayResult> executeScheduled(const Json &withProgram,
-                                        const Describe &describe,
-                                        const std::vector<Json> &inputs,
-                                        const std::vector<unsigned> &workers) {
+std::vector<ConfigurationResult>
+executeScheduled(const Json &withProgram, const Describe &describe,
+                 const std::vector<Json> &inputs,
+                 const std::vector<unsigned> &workers) {
   std::unique_ptr<MLIRContext> context = createContext();
   try {
     Json json = withProgram;
@@ -81,8 +82,8 @@ std::vector<WayResult> executeScheduled(const Json &withProgram,
     }
     if (runs.empty())
       runs.push_back(program.arguments);
-    std::vector<WayOutcome> outcomes =
-        executeInAllWays(program, one.strategy.replicas, runs);
+    std::vector<ConfigurationOutcome> outcomes =
+        executeInAllConfigurations(program, one.strategy.replicas, runs);
     if (!workers.empty())
       llvm::append_range(outcomes, executeOnWorkers(program, workers, runs));
     return describeOutcomes(std::move(outcomes), one, program, describe);

@@ -11,18 +11,18 @@
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_PROCEDURALPROGRAMS_H
 
 #include "runtime/support/Status.h"
-#include "test/conformance/driver/Ways.h"
+#include "test/conformance/driver/Configurations.h"
 
 namespace lockstep::conformance::driver {
 
 /// The result of a case in one configuration: the value of "ok" in the case,
 /// with several workers a list of their values; or an error.
-struct WayResult {
-  std::string way;
+struct ConfigurationResult {
+  std::string configuration;
   runtime::Expected<Json> result;
 };
 
-using ProgramHandler = std::vector<WayResult> (*)(const Json &one);
+using ProgramHandler = std::vector<ConfigurationResult> (*)(const Json &one);
 
 /// The handler of a case's kind, or null.
 ProgramHandler findProgramHandler(const Json &one);
@@ -33,32 +33,32 @@ using Describe = std::function<Json(const Case &one, const Program &program,
 
 /// Builds a case with a program and executes it once; or, with `inputs`, once
 /// for each of them, the inputs of the case replaced.
-std::vector<WayResult> execute(const Json &withProgram,
-                               const Describe &describe,
-                               const std::vector<Json> &inputs = {});
+std::vector<ConfigurationResult> execute(const Json &withProgram,
+                                         const Describe &describe,
+                                         const std::vector<Json> &inputs = {});
 /// The same; with `workers`, also with each run scheduled on some worker of a
 /// coordinator, for each of these numbers of workers.
-std::vector<WayResult> executeScheduled(const Json &withProgram,
-                                        const Describe &describe,
-                                        const std::vector<Json> &inputs,
-                                        const std::vector<unsigned> &workers);
+std::vector<ConfigurationResult>
+executeScheduled(const Json &withProgram, const Describe &describe,
+                 const std::vector<Json> &inputs,
+                 const std::vector<unsigned> &workers);
 /// The outcome of each configuration, as text.
-std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes,
-                                        const Case &one, const Program &program,
-                                        const Describe &describe);
+std::vector<ConfigurationResult>
+describeOutcomes(std::vector<ConfigurationOutcome> outcomes, const Case &one,
+                 const Program &program, const Describe &describe);
 
-// Training.cpp
-std::vector<WayResult> runTraining(const Json &one);
+// CaseTraining.cpp
+std::vector<ConfigurationResult> runTraining(const Json &one);
 // RunSteps.cpp
-std::vector<WayResult> runSteps(const Json &one);
+std::vector<ConfigurationResult> runSteps(const Json &one);
 // Hazards.cpp
-std::vector<WayResult> runHazard(const Json &one);
-std::vector<WayResult> runWithArguments(const Json &one);
+std::vector<ConfigurationResult> runHazard(const Json &one);
+std::vector<ConfigurationResult> runWithArguments(const Json &one);
 // Schedule.cpp
-std::vector<WayResult> runSchedule(const Json &one);
+std::vector<ConfigurationResult> runSchedule(const Json &one);
 // StrategyCases.cpp
-std::vector<WayResult> strategyAttributes(const Json &one);
-std::vector<WayResult> variableInit(const Json &one);
+std::vector<ConfigurationResult> strategyAttributes(const Json &one);
+std::vector<ConfigurationResult> variableInit(const Json &one);
 
 } // namespace lockstep::conformance::driver
 

@@ -110,7 +110,7 @@ Leaf FrontEnd::reduceLeaf(replica::Reduction reduction, const Leaf &leaf,
         axesOf(*axis, 0);
     });
   Leaf value = distributedOf(leaf);
-  // A variable is mirrored over all workers, and no value of each.
+  // A variable is mirrored over all workers, and not one value for each.
   if (isPerWorker(value) && !leaf.isVariable() && !isReplicaContext()) {
     // Along an axis it is each replica's value; without one, it is ambiguous
     // how often it counts.
@@ -299,7 +299,7 @@ Object FrontEnd::batchReduceToStatement(const Json &statement) {
     if (isPerWorker(leaf) && !leaf.isSlices() && !object.leaf.isVariable())
       leaf = toPerReplica(leaf);
     results.push_back(leaf);
-    // What needs no exchange, and slices, are not part of the one call.
+    // Values that need no exchange, and slices, are not part of the one call.
     if (!leaf.isTensor() || leaf.isSlices() ||
         leaf.spread != Spread::PerReplica) {
       results.back() = reduceToLeaf(reduction, leaf, destination);

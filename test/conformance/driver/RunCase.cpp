@@ -19,7 +19,7 @@ static Json describe(const Json &one) {
           {"procedural", !one.contains("program")},
           {"passed", true},
           {"reasons", Json::array()},
-          {"ways", Json::object()}};
+          {"configurations", Json::object()}};
 }
 
 static void addReason(Json &verdict, const std::string &reason) {
@@ -42,14 +42,15 @@ static std::string printed(ModuleOp module) {
 
 static void runProgram(const Json &json, Json &verdict, bool withIr) {
   Expectation expectation(json);
-  auto judge = [&](const std::string &way,
+  auto judge = [&](const std::string &configuration,
                    const std::optional<std::string> &reason) {
     if (reason)
-      addReason(verdict, way + ": " + *reason);
+      addReason(verdict, configuration + ": " + *reason);
   };
-  auto diagnose = [&](const std::string &way, const std::string &text) {
-    verdict["ways"][way] = {{"diagnostic", text}};
-    judge(way, expectation.judgeDiagnosis(text));
+  auto diagnose = [&](const std::string &configuration,
+                      const std::string &text) {
+    verdict["configurations"][configuration] = {{"diagnostic", text}};
+    judge(configuration, expectation.judgeDiagnosis(text));
   };
 
   std::unique_ptr<MLIRContext> context = createContext();
@@ -59,19 +60,19 @@ static void runProgram(const Json &json, Json &verdict, bool withIr) {
     Program program = frontEnd.build();
     if (withIr)
       verdict["ir"] = printed(*program.module);
-    for (const WayOutcome &way :
-         executeInAllWays(program, one.strategy.replicas)) {
-      if (const auto *diagnosis = std::get_if<Diagnosis>(&way.outcome)) {
-        diagnose(way.way, diagnosis->text);
+    for (const auto &[configuration, outcome] :
+         executeInAllConfigurations(program, one.strategy.replicas)) {
+      if (const auto *diagnosis = std::get_if<Diagnosis>(&outcome)) {
+        diagnose(configuration, diagnosis->text);
         continue;
       }
       std::vector<Json> observed;
       for (int64_t worker = 0; worker < one.strategy.workers; ++worker)
-        observed.push_back(observe(
-            one, program, std::get<std::vector<RunResult>>(way.outcome).front(),
-            worker));
-      verdict["ways"][way.way] = {{"observed", observed}};
-      judge(way.way, expectation.judgeObservations(observed));
+        observed.push_back(
+            observe(one, program,
+                    std::get<std::vector<RunResult>>(outcome).front(), worker));
+      verdict["configurations"][configuration] = {{"observed", observed}};
+      judge(configuration, expectation.judgeObservations(observed));
     }
   } catch (const CaseError &error) {
     diagnose("front end", error.what());
@@ -79,12 +80,12 @@ static void runProgram(const Json &json, Json &verdict, bool withIr) {
 }
 
 static void runHandler(ProgramHandler handler, const Json &one, Json &verdict) {
-  for (const WayResult &way : handler(one)) {
-    verdict["ways"][way.way] =
-        way.result ? Json{{"observed", *way.result}}
-                   : Json{{"diagnostic", way.result.status().message()}};
-    if (runtime::Status status = judgeProcedural(one, way.result); !status.ok())
-      addReason(verdict, way.way + ": " + status.message());
+  for (const auto &[configuration, result] : handler(one)) {
+    verdict["configurations"][configuration] =
+        result ? Json{{"observed", *result}}
+               : Json{{"diagnostic", result.status().message()}};
+    if (runtime::Status status = judgeProcedural(one, result); !status.ok())
+      addReason(verdict, configuration + ": " + status.message());
   }
 }
 

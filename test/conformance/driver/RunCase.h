@@ -8,8 +8,9 @@
 namespace lockstep::conformance::driver {
 
 /// The verdict on a case and its details: `{"name", "category", "passed",
-/// "reasons": [..], "ways": {"interpreter": {"observed": ..} or {"diagnostic":
-/// ".."}}}`. With `withIr`, the module of a case with a program is under "ir".
+/// "reasons": [..], "configurations": {"interpreter": {"observed": ..} or
+/// {"diagnostic": ".."}}}`. With `withIr`, the module of a case with a program
+/// is under "ir".
 Json runCase(const Json &one, bool withIr);
 
 /// The verdict on a case for which there is a reason to fail.

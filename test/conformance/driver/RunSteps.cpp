@@ -143,7 +143,7 @@ Json describeRun(const Case &one, const RunResult &run) {
 
 } // namespace
 
-std::vector<WayResult> runSteps(const Json &json) {
+std::vector<ConfigurationResult> runSteps(const Json &json) {
   std::unique_ptr<MLIRContext> context = createContext();
   try {
     Case one;
@@ -154,8 +154,9 @@ std::vector<WayResult> runSteps(const Json &json) {
                        const std::vector<RunResult> &runs) {
       return describeRun(one, runs.front());
     };
-    return describeOutcomes(executeInAllWays(program, one.strategy.replicas),
-                            one, program, describe);
+    return describeOutcomes(
+        executeInAllConfigurations(program, one.strategy.replicas), one,
+        program, describe);
   } catch (const CaseError &error) {
     return {{"front end", runtime::invalidArgument(error.what())}};
   }

@@ -44,7 +44,7 @@ std::vector<std::string> split(const std::string &text, char separator) {
 class ScheduledCase {
 public:
   explicit ScheduledCase(const Json &json)
-      : json(json), wanted(json.at("expected").at("ok")) {
+      : json(json), expected(json.at("expected").at("ok")) {
     parse();
   }
 
@@ -60,15 +60,15 @@ private:
   std::string amount(const std::string &text, const std::string &variable = "");
   void parseReturn(const std::string &text);
   int64_t elementsOf(const std::string &variable) const {
-    return static_cast<int64_t>(wanted.at(variable).size());
+    return static_cast<int64_t>(expected.at(variable).size());
   }
   bool isScalar(const std::string &variable) const {
-    return wanted.at(variable).is_number();
+    return expected.at(variable).is_number();
   }
   Json initialOf(const std::string &variable) const;
 
   const Json &json;
-  const Json &wanted;
+  const Json &expected;
   std::string counter;
   int64_t first = 0, last = 0;
   std::vector<std::string> variables;
@@ -260,7 +260,7 @@ Json ScheduledCase::describe(const Case &one, const Program &program,
     Json elements = elementsOfValue(observed.at("variables").at(name));
     result[name] = isScalar(name) ? elements.at(0) : elements;
   }
-  if (wanted.contains("replica_id_and_n")) {
+  if (expected.contains("replica_id_and_n")) {
     result["replica_id_and_n"] = Json::array();
     for (size_t i = 0; i < 2; ++i)
       result["replica_id_and_n"].push_back(
@@ -273,7 +273,7 @@ Json ScheduledCase::describe(const Case &one, const Program &program,
 
 } // namespace
 
-std::vector<WayResult> runSchedule(const Json &json) {
+std::vector<ConfigurationResult> runSchedule(const Json &json) {
   try {
     ScheduledCase scheduled(json);
     auto describe = [&](const Case &one, const Program &program,

@@ -50,8 +50,8 @@ void FrontEnd::initialize(const Variable &variable, const Leaf &value) {
     return Object();
   };
   if (!isReplicaContext() || !hasSeveralReplicas()) {
-    // Copies that differ are each assigned by their replica: all together they
-    // would share the value out.
+    // Each replica assigns its own copy of an on_read variable: an assignment
+    // in cross-replica context would divide the value among the copies.
     hasOwnCopies(variable) && !isReplicaContext()
         ? run([&] { return assign(value); })
         : assign(value);

@@ -25,8 +25,8 @@ StrategyAttributes StrategyAttributes::of(Kind kind, int64_t replicas,
                                           int64_t workers, int64_t worker,
                                           int64_t servers) {
   const StrategyProperties &properties = StrategyProperties::of(kind);
-  auto isAmong = [&](ResponsibleProcesses doers) {
-    return doers == ResponsibleProcesses::EachProcess || worker == 0;
+  auto isAmong = [&](ResponsibleProcesses processes) {
+    return processes == ResponsibleProcesses::EachProcess || worker == 0;
   };
   StrategyAttributes attributes;
   attributes.replicas = replicas;

@@ -25,11 +25,11 @@ struct ClusterTask {
 };
 
 struct StrategyAttributes {
-  /// Where the replicas of this process are, and its variables; nothing: the
-  /// default strategy, which has no devices of its own.
+  /// The devices of the replicas of this process, and of its variables;
+  /// nothing: the default strategy, which has no devices of its own.
   std::optional<std::vector<std::string>> workerDevices, parameterDevices;
-  /// Where what belongs to several variables lives; nothing: with the one whose
-  /// name comes first.
+  /// The devices of state that belongs to several variables; nothing: that of
+  /// the variable whose name comes first.
   std::optional<std::vector<std::string>> nonSlotDevices;
   /// Devices of a replica are a list for each part of a group that it could
   /// have.
@@ -56,8 +56,8 @@ struct StrategyAttributes {
   /// `ReplicaContext.devices` of replica `replica` of this process. The default
   /// strategy's replica is on the device of its caller.
   std::string getReplicaDevice(int64_t replica) const;
-  /// Whether what belongs to `variables` lives with one of them, and then with
-  /// which.
+  /// Whether state that belongs to `variables` is on the device of one of them,
+  /// and then of which.
   std::optional<llvm::StringRef>
   getNonSlotVariable(llvm::ArrayRef<std::string> variables) const;
 };

@@ -55,9 +55,9 @@ Json rowsOf(const StrategyAttributes &attributes,
 }
 
 /// The rows that the case asks for.
-Json selected(const Json &rows, const Json &wanted) {
+Json selected(const Json &rows, const Json &expected) {
   Json result = Json::object();
-  for (const auto &[name, value] : wanted.items())
+  for (const auto &[name, value] : expected.items())
     if (rows.contains(name))
       result[name] = rows.at(name);
   return result;
@@ -65,8 +65,8 @@ Json selected(const Json &rows, const Json &wanted) {
 
 } // namespace
 
-std::vector<WayResult> strategyAttributes(const Json &one) {
-  const Json &wanted = one.at("expected").at("ok");
+std::vector<ConfigurationResult> strategyAttributes(const Json &one) {
+  const Json &expected = one.at("expected").at("ok");
   // Cases of parameter servers have the cluster instead of the name of a
   // strategy.
   Strategy strategy{.kind = replica::Kind::ParameterServer,
@@ -79,17 +79,17 @@ std::vector<WayResult> strategyAttributes(const Json &one) {
   // The case names the expected variable, not all variables: add some that come
   // after it.
   std::vector<std::string> variables = {"zz"};
-  if (Json found = wanted.value("non_slot_devices", Json());
+  if (Json found = expected.value("non_slot_devices", Json());
       found.is_object()) {
     std::string name = found.at("variable").get<std::string>();
     variables = {name + "_1", name, name + "_2"};
   }
-  return {{"strategy", selected(rowsOf(attributes, variables), wanted)}};
+  return {{"strategy", selected(rowsOf(attributes, variables), expected)}};
 }
 
 /// The initial value is part of the module, so it is made once and is the first
 /// process's for all.
-std::vector<WayResult> variableInit(const Json &one) {
+std::vector<ConfigurationResult> variableInit(const Json &one) {
   constexpr double kInitial = 100;
   Json json = one;
   json["variables"] = Json::array({{{"name", "v"},
@@ -122,9 +122,9 @@ std::vector<WayResult> variableInit(const Json &one) {
           StrategyAttributes::of(one.strategy.kind, one.strategy.replicas,
                                  one.strategy.workers, worker);
       Json rows = rowsOf(attributes, {"v"});
-      const Json &wanted = json.at("expected_per_worker").at(worker).at("ok");
+      const Json &expected = json.at("expected_per_worker").at(worker).at("ok");
       rows["attributes"] =
-          selected(rows, wanted.value("attributes", Json::object()));
+          selected(rows, expected.value("attributes", Json::object()));
       rows["worker_devices"] = rows.at("worker_devices").size();
       rows["cluster_resolver_task"] =
           attributes.task ? Json{attributes.task->type, attributes.task->index}
@@ -136,7 +136,7 @@ std::vector<WayResult> variableInit(const Json &one) {
                       .at(0)
                       .at("data")
                       .at(0);
-      workers.push_back(selected(rows, wanted));
+      workers.push_back(selected(rows, expected));
     }
     return workers;
   };

@@ -78,8 +78,8 @@ Count report(const std::vector<Json> &verdicts) {
 
 int main(int argc, char **argv) {
   Options options;
-  CLI::App app("Executes the cases of a folder in all ways, and compares with "
-               "what they expect.",
+  CLI::App app("Executes the cases of a folder in all configurations, and "
+               "compares with what they expect.",
                "lockstep-conformance");
   app.add_option("--cases", options.cases,
                  "folder with case files of format 'tfdist-neutral-1'")

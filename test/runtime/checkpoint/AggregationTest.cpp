@@ -71,7 +71,7 @@ TEST(Aggregation, MeanAndFirst) {
                                 Aggregation::only_first_replica, {{1}, {2}}, 3);
   EXPECT_EQ(first.saved, Floats{1});
   EXPECT_EQ(first.restored, std::vector<Floats>(3, Floats{1}));
-  // A choice needs no arithmetic, so booleans can be chosen.
+  // `only_first_replica` needs no arithmetic, so it applies to booleans.
   auto flag = roundTrip<uint8_t>(
       ElementType::i1, Aggregation::only_first_replica, {{1}, {0}}, 2);
   EXPECT_EQ(flag.restored, (std::vector<std::vector<uint8_t>>{{1}, {1}}));
@@ -100,8 +100,8 @@ TEST(Aggregation, AnySize) {
                   .saved.empty());
 }
 
-// Without an aggregation the values are nothing together, and belong to their
-// number of replicas. [5.3-checkpoint]
+// Without an aggregation the values are not combined, and fit only their number
+// of replicas. [5.3-checkpoint]
 TEST(Aggregation, NoneKeepsEachValue) {
   auto [saved, restored] =
       roundTrip<float>(ElementType::f32, Aggregation::none, {{1}, {2}}, 2);

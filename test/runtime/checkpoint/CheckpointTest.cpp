@@ -253,8 +253,8 @@ TEST(FolderLock, IsHeldByOne) {
   EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));
 }
 
-// Each byte of a checkpoint counts: whichever is another one, the checkpoint is
-// damaged, and the one before is restored.
+// If any byte of a checkpoint has changed, the checkpoint is damaged, and the
+// previous one is restored.
 TEST(Checkpoint, SeesEachByteThatHasChanged) {
   TemporaryFolder folder;
   Variables variables;
@@ -311,8 +311,8 @@ TEST(Checkpoint, DigestIsThatOfTheFile) {
   EXPECT_EQ(toHex(Sha256::of(std::as_bytes(std::span(text)))), digest);
 }
 
-// Checkpoints of the version before have no digest, and are read; one that
-// calls itself so and has one is of neither.
+// Checkpoints of the previous version have no digest, and are read; a file of
+// that version with a digest is an error.
 TEST(Checkpoint, ReadsThoseWithoutDigest) {
   TemporaryFolder folder;
   std::string path = folder / "checkpoint-3.safetensors";
@@ -336,8 +336,8 @@ TEST(Checkpoint, ReadsThoseWithoutDigest) {
                 "the file have changed");
 }
 
-// Before the first step, not after the last one: a folder that cannot be made,
-// and one that is a file.
+// A folder that cannot be created, or that is a file, is reported before the
+// first step, not after the last one.
 TEST(Checkpoint, FolderIsTriedBeforeTraining) {
   TemporaryFolder folder;
   EXPECT_TRUE(prepareCheckpoints(folder / "new/deep").ok());
@@ -351,8 +351,8 @@ TEST(Checkpoint, FolderIsTriedBeforeTraining) {
             "': cannot create this folder for checkpoints: Not a directory");
 }
 
-// Where a variable lives does not show in a file: split among servers, copied
-// by executors, or neither.
+// A file does not depend on where variables are: split among servers, copied by
+// executors, or neither.
 TEST(Checkpoint, DoesNotDependOnWhereVariablesLive) {
   TemporaryFolder folder;
   Variables whole;

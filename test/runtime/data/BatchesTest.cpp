@@ -174,8 +174,8 @@ TEST(Batches, DistributesTheRemainder) {
   }
 }
 
-// One example for four replicas: three of them get none, and take the step all
-// the same. [6.1-empty]
+// One example for four replicas: three of them get none, but execute the step.
+// [6.1-empty]
 TEST(Batches, ReplicasWithoutAnExample) {
   TemporaryFolder folder;
   ProgramInfo info = varyingProgram(/*rows=*/2);
@@ -186,7 +186,8 @@ TEST(Batches, ReplicasWithoutAnExample) {
   EXPECT_EQ(found[1][0].size(), 1u);
   for (unsigned replica = 1; replica < 4; ++replica)
     EXPECT_TRUE(found[1][replica].empty());
-  // Dropped, there is one step, with all the rows that there can be.
+  // If the remainder is dropped, there is one step, with the maximum number of
+  // rows.
   batches = makeBatches(path, info, {.replicas = 4});
   EXPECT_EQ(batches->batchesPerEpoch(), 1u);
   EXPECT_EQ(examplesOf(*batches, info, 4, 1)[0][3].size(), 2u);
@@ -459,8 +460,8 @@ TEST(EpochBatches, AreTheBatchesOfAnEpoch) {
   }
 }
 
-// Data that are cut off while a run reads them: what was read before is right,
-// then there is an error.
+// Data that are truncated while a run reads them: what was read before is
+// right, then there is an error.
 TEST(Batches, DataThatBecomeShorter) {
   TemporaryFolder folder;
   ProgramInfo info = program(/*rows=*/1);

@@ -53,7 +53,7 @@ TEST(Topology, KnowsWhatReplicasOfOneProcessShare) {
   object["reduces_on_compute"] = true;
   object["cores"] = 4;
   object["cache_bytes"] = 1024;
-  // Without the others, cores do not disturb each other.
+  // Without the others, cores do not slow each other down.
   Expected<Topology> topology = Topology::parse(object.dump());
   ASSERT_TRUE(topology) << topology.status().message();
   EXPECT_EQ(topology->memoryBytesPerSecond,

@@ -19,7 +19,7 @@ namespace lockstep::runtime::mutation {
 
 namespace {
 
-/// Calls a function if it lives for too long.
+/// Calls a function if `end` is not called in time.
 class Timeout {
 public:
   Timeout(std::chrono::nanoseconds duration, std::function<void()> function)
@@ -45,7 +45,7 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   bool isOver = false, hasExpired = false;
-  /// Starts when everything above is there.
+  /// Initialized last: it uses the members above.
   std::thread thread;
 };
 
@@ -73,7 +73,8 @@ private:
   std::mt19937_64 random;
   std::shared_ptr<const Artifact> artifact;
   bool isEndless = false;
-  /// Batches, which must stay as long as what reads them: declared before it.
+  /// Batches, which must outlive the cluster that reads them: declared before
+  /// it.
   std::vector<Memory> inputs;
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Coordinator> coordinator;

@@ -23,7 +23,7 @@ using flatbuffers::StructDef;
 //===----------------------------------------------------------------------===//
 
 Status Mutator::add(std::span<const std::byte> file) {
-  // Whoever has signed it has not signed its mutants.
+  // The signature of an artifact is not one of its mutants.
   Expected<std::shared_ptr<const Artifact>> artifact =
       Artifact::fromMemory(file);
   if (!artifact)
@@ -233,8 +233,8 @@ static std::string shown(const Json *value) {
 // Changes
 //===----------------------------------------------------------------------===//
 
-const Json *Mutator::donor(const std::string &table, const std::string &field,
-                           Random &random) const {
+const Json *Mutator::findDonor(const std::string &table,
+                               const std::string &field, Random &random) const {
   const ConstTables &rows = anyOf(bases, random).rows;
   auto found = rows.find(table);
   if (found == rows.end())
@@ -261,20 +261,20 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
   std::optional<Json> old;
   if (found != table.object->end())
     old = *found;
-  const Json *giver = donor(definition.name, field.name, random);
-  const Json *given = giver ? &(*giver)[field.name] : nullptr;
+  const Json *donor = findDonor(definition.name, field.name, random);
+  const Json *given = donor ? &(*donor)[field.name] : nullptr;
   // Optional fields are sometimes omitted; rows of other tables are preferred.
-  bool leaveOut = old && !field.IsRequired() &&
-                  !flatbuffers::IsScalar(type.base_type) &&
-                  below(random, 6) == 0;
-  bool takeOver = given && below(random, 3) == 0;
+  bool leavesOut = old && !field.IsRequired() &&
+                   !flatbuffers::IsScalar(type.base_type) &&
+                   below(random, 6) == 0;
+  bool copiesOther = given && below(random, 3) == 0;
   std::optional<Json> value;
-  if (leaveOut) {
+  if (leavesOut) {
     value = std::nullopt;
-  } else if (takeOver) {
+  } else if (copiesOther) {
     value = *given;
   } else if (flatbuffers::IsScalar(type.base_type)) {
-    // Enumerations, and a bit more.
+    // Enumerators, and the next number after them.
     if (type.enum_def)
       value = below(random, type.enum_def->Vals().size() + 1);
     else
@@ -309,7 +309,7 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
     // A union is taken with its type.
     if (type.base_type == flatbuffers::BASE_TYPE_UNION) {
       std::string typeField = field.name + "_type";
-      (*table.object)[typeField] = (*giver)[typeField];
+      (*table.object)[typeField] = (*donor)[typeField];
     }
     (*table.object)[field.name] = std::move(*value);
   }
@@ -334,7 +334,7 @@ std::optional<Change> Mutator::exchangeRows(Tables &tables, Random &random) {
   if (found == bases[base].rows.end())
     return std::nullopt;
   const ConstTable &second = anyOf(found->second, random);
-  // Nothing would be left of an artifact.
+  // Replacing the root would leave nothing of the artifact.
   if (first.path.empty() || *first.object == *second.object)
     return std::nullopt;
   Change change = {kind->first, fmt::format("{}: {} -> {} (of artifact {})",
@@ -352,7 +352,7 @@ std::optional<Change> Mutator::change(Json &artifact, Random &random) {
 
 Mutant Mutator::mutate(uint64_t seed) {
   Random random(seed);
-  // Until a change is one, and can be written.
+  // Repeats until a change has been made that can be written.
   while (true) {
     Mutant mutant;
     mutant.base = below(random, bases.size());

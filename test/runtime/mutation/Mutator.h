@@ -72,8 +72,8 @@ private:
   std::optional<Change> exchangeRows(Tables &tables, Random &random);
   std::optional<Change> changeField(Tables &tables, Random &random);
   /// Another table of the same kind, of any artifact, that has the field.
-  const Json *donor(const std::string &table, const std::string &field,
-                    Random &random) const;
+  const Json *findDonor(const std::string &table, const std::string &field,
+                        Random &random) const;
 
   Schema &schema;
   /// Does not move them: their rows are known by address.

@@ -118,7 +118,7 @@ TEST_F(MutatorTest, everyFieldIsChanged) {
           expected.insert(name + "." + field->name);
     }
   }
-  // No artifact here has such a table to take over.
+  // No artifact here has such a table to copy.
   expected.erase("Variable.shard");
   expected.erase("Kernel.arguments");
   // Whole rows, where there are several that differ.

@@ -36,7 +36,7 @@ using Tables = TablesOf<Json>;
 using ConstTables = TablesOf<const Json>;
 
 /// The schema of artifacts (artifact.fbs): converts between a buffer and JSON
-/// in which every number is there, and finds tables in that. Not thread-safe.
+/// with all numbers explicit, and finds tables in that. Not thread-safe.
 class Schema {
 public:
   /// Ends the process if the schema cannot be read, which is in the source

@@ -92,16 +92,16 @@ void writeFile(const std::string &path, std::span<const std::byte> bytes) {
 /// "SEED" before, "SEED OUTCOME PLACE..." after, with the change. Ends the
 /// process when all have been tried, or when nothing more can be.
 [[noreturn]] void tryMutants(Mutator &mutator, uint64_t first, uint64_t last,
-                             bool isPatient, int pipe) {
-  auto tell = [&](const std::string &line) {
+                             bool hasMoreTime, int pipe) {
+  auto send = [&](const std::string &line) {
     if (::write(pipe, line.data(), line.size()) != ssize_t(line.size()))
       ::_exit(1);
   };
   for (uint64_t seed = first; seed < last; ++seed) {
-    tell(fmt::format("{}\n", seed));
+    send(fmt::format("{}\n", seed));
     Mutant mutant = mutator.mutate(seed);
     TrialOptions options = {.seed = seed};
-    if (isPatient)
+    if (hasMoreTime)
       options = {.seed = seed,
                  .deadline = std::chrono::seconds(10),
                  .longest = std::chrono::seconds(20)};
@@ -109,7 +109,7 @@ void writeFile(const std::string &path, std::span<const std::byte> bytes) {
     std::string line = fmt::format("{} {}", seed, int(result.outcome));
     for (const Change &change : mutant.changes)
       line += " " + change.place;
-    tell(line + "\n");
+    send(line + "\n");
     if (result.leftBehind)
       break;
   }
@@ -136,7 +136,7 @@ public:
       seed = runBatch(seed, std::min(end, seed + atOnce));
     // On a busy machine a short deadline is missed without a reason.
     for (uint64_t seed : slow)
-      runBatch(seed, seed + 1, /*isPatient=*/true);
+      runBatch(seed, seed + 1, /*hasMoreTime=*/true);
     tally.print(options.listFields);
     fmt::print("{} of them damaged their process, hung, or did not end\n",
                found);
@@ -145,7 +145,7 @@ public:
 
 private:
   /// Returns the first that has not been tried.
-  uint64_t runBatch(uint64_t first, uint64_t last, bool isPatient = false) {
+  uint64_t runBatch(uint64_t first, uint64_t last, bool hasMoreTime = false) {
     std::fflush(stdout);
     int ends[2];
     if (::pipe(ends) != 0)
@@ -155,12 +155,12 @@ private:
       fail("cannot start a process");
     if (child == 0) {
       ::close(ends[0]);
-      tryMutants(mutator, first, last, isPatient, ends[1]);
+      tryMutants(mutator, first, last, hasMoreTime, ends[1]);
     }
     ::close(ends[1]);
     next = first;
     isInside = false;
-    bool hasEnded = readLines(ends[0], isPatient);
+    bool hasEnded = readLines(ends[0], hasMoreTime);
     ::close(ends[0]);
     if (!hasEnded)
       ::kill(child, SIGKILL);
@@ -175,13 +175,13 @@ private:
 
   /// Reads the reports of a process until it ends. False after a long time
   /// without one.
-  bool readLines(int pipe, bool isPatient) {
+  bool readLines(int pipe, bool hasMoreTime) {
     std::string text;
     while (true) {
       // Its deadline is far below a minute; a machine may be busy.
-      constexpr int patience = 120'000;
+      constexpr int milliseconds = 120'000;
       pollfd wait = {pipe, POLLIN, 0};
-      if (::poll(&wait, 1, patience) == 0)
+      if (::poll(&wait, 1, milliseconds) == 0)
         return false;
       char buffer[4096];
       ssize_t size = ::read(pipe, buffer, sizeof buffer);
@@ -190,11 +190,11 @@ private:
       text.append(buffer, size_t(size));
       for (size_t end; (end = text.find('\n')) != std::string::npos;
            text.erase(0, end + 1))
-        takeLine(text.substr(0, end), isPatient);
+        takeLine(text.substr(0, end), hasMoreTime);
     }
   }
 
-  void takeLine(const std::string &text, bool isPatient) {
+  void takeLine(const std::string &text, bool hasMoreTime) {
     std::istringstream line(text);
     uint64_t seed;
     int outcome;
@@ -205,7 +205,7 @@ private:
     next = seed + 1;
     std::vector<std::string> changed{std::istream_iterator<std::string>(line),
                                      {}};
-    if (Outcome(outcome) == Outcome::hung && !isPatient) {
+    if (Outcome(outcome) == Outcome::hung && !hasMoreTime) {
       slow.push_back(seed);
       return;
     }

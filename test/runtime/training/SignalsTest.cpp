@@ -21,10 +21,10 @@ std::atomic<int64_t> milliseconds = 0;
 // poisoned: this is the interruption, too.
 TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   std::promise<void> stopped;
-  std::promise<int> givenUp;
+  std::promise<int> forced;
   StopSignals signals(
       1e6, [&] { stopped.set_value(); },
-      [&](int signal, const std::string &) { givenUp.set_value(signal); });
+      [&](int signal, const std::string &) { forced.set_value(signal); });
   setSignalClock([] { return milliseconds.load(); });
   // Here, so that each has been handled when `raise` returns.
   sigset_t both;
@@ -39,7 +39,7 @@ TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   raise(SIGTERM);
   stopped.get_future().wait();
   EXPECT_EQ(stopSignal(), SIGTERM);
-  // The same wish once more.
+  // A repetition of the same request.
   milliseconds += 499;
   raise(SIGTERM);
   raise(SIGINT);
@@ -47,17 +47,17 @@ TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   EXPECT_EQ(signals.outcome(failure).message(), failure.message());
   milliseconds += 1;
   raise(SIGTERM);
-  EXPECT_EQ(givenUp.get_future().get(), SIGTERM);
+  EXPECT_EQ(forced.get_future().get(), SIGTERM);
   EXPECT_EQ(signals.outcome(failure).code(), StatusCode::interrupted);
   EXPECT_EQ(signals.outcome(failure).message(),
             "given up at the second signal, SIGTERM");
   EXPECT_TRUE(signals.outcome(Status::success()).ok());
-  // Another wish would end the process now; the same one does not.
+  // Another request would end the process now; a repetition does not.
   milliseconds += 499;
   raise(SIGTERM);
 }
 
-TEST(StopSignalsDeathTest, theSameWishAfterwardsDoesNotCount) {
+TEST(StopSignalsDeathTest, aRepetitionAfterwardsDoesNotCount) {
   setSignalClock([] { return milliseconds.load(); });
   EXPECT_EXIT(
       {

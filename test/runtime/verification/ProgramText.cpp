@@ -287,11 +287,11 @@ private:
     if (counts) {
       counter = operand("0");
       one = operand("1");
-      uint32_t turns = operand(words.at(1));
+      uint32_t count = operand(words.at(1));
       head = here();
       auto *compare = add(artifact::BranchGreaterEqualT{});
       compare->lhs = counter;
-      compare->rhs = turns;
+      compare->rhs = count;
       branch = head;
     } else {
       head = here();

@@ -10,7 +10,7 @@
 //   scalar flag                       a buffer of one i1; also input, replica,
 //   shared, variable,
 //                                     private (a replica's variable), constant
-//   int scalar turns                  the same of i32; `int rank me` is the
+//   int scalar trips                  the same of i32; `int rank me` is the
 //   rank's number wide replica bucket 4             4 elements of i1; `part
 //   grad bucket 2`:
 //                                     element 2 of it

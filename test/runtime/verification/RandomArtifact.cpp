@@ -19,10 +19,10 @@ public:
     declare();
     parts.resize(1 + servers);
     block(2 + below(2), /*pendingOutside=*/false);
-    program.isSpoilt = chance(50);
-    if (program.isSpoilt)
+    program.isMutated = chance(50);
+    if (program.isMutated)
       for (uint64_t i = 1 + below(2); i--;)
-        spoil();
+        mutate();
     std::string text = head;
     for (size_t role = 0; role < parts.size(); ++role) {
       text += "program " + roleName(role) + " {\n";
@@ -58,10 +58,10 @@ private:
     for (uint64_t i = 0; i < servers; ++i)
       head += "role server" + std::to_string(i) + " 1\n";
     uint64_t ranks = workers + servers;
-    Group everybody{"everybody", {}};
+    Group allRanks{"everybody", {}};
     for (uint64_t rank = 0; rank < ranks; ++rank)
-      everybody.ranks.push_back(rank);
-    groups.push_back(everybody);
+      allRanks.ranks.push_back(rank);
+    groups.push_back(allRanks);
     for (uint64_t i = 1 + below(3); i--;) {
       Group group{"g" + std::to_string(i), {}};
       for (uint64_t rank = 0; rank < ranks; ++rank)
@@ -88,17 +88,17 @@ private:
                      workers + role - 1) != group.ranks.end();
   }
 
-  void say(size_t role, const std::string &line) {
+  void emit(size_t role, const std::string &line) {
     parts[role].push_back(std::string(2 * depth, ' ') + line);
   }
-  void sayAll(const std::string &line) {
+  void emitToAll(const std::string &line) {
     for (size_t role = 0; role < parts.size(); ++role)
-      say(role, line);
+      emit(role, line);
   }
-  void sayTo(const Group &group, const std::string &line) {
+  void emitToGroup(const Group &group, const std::string &line) {
     for (size_t role = 0; role < parts.size(); ++role)
       if (takesPart(role, group))
-        say(role, line);
+        emit(role, line);
   }
 
   /// A buffer with equal contents on all ranks, unless the program is mutated.
@@ -117,7 +117,7 @@ private:
         std::shuffle(pending.begin(), pending.end(), random);
         for (const auto &[channel, group] : pending)
           if (takesPart(role, group))
-            say(role, "wait " + channel);
+            emit(role, "wait " + channel);
       }
       pending.clear();
     };
@@ -130,14 +130,14 @@ private:
         std::string channel = number("c");
         start(channel, group);
         if (chance(60))
-          sayTo(group, "wait " + channel);
+          emitToGroup(group, "wait " + channel);
         else
           pending.emplace_back(channel, group);
         break;
       }
       case 3: {
         const Group &group = any(groups);
-        sayTo(group, "barrier " + number("b") + " " + group.name);
+        emitToGroup(group, "barrier " + number("b") + " " + group.name);
         break;
       }
       case 4:
@@ -164,9 +164,9 @@ private:
         break;
       case 12:
         if (pending.empty() && !pendingOutside && chance(30)) {
-          sayAll("if " + common() + " {");
-          sayAll("  return");
-          sayAll("}");
+          emitToAll("if " + common() + " {");
+          emitToAll("  return");
+          emitToAll("}");
         }
         break;
       }
@@ -183,11 +183,11 @@ private:
     std::string kind = any(kinds), root;
     if (kind == "broadcast" || kind == "reduce")
       root = " root " + std::to_string(any(group.ranks));
-    sayTo(group, "start " + channel + " " + kind + " " + group.name + root +
-                     " x -> y" + std::to_string(below(3)));
+    emitToGroup(group, "start " + channel + " " + kind + " " + group.name +
+                           root + " x -> y" + std::to_string(below(3)));
   }
 
-  /// All get to know something together.
+  /// An exchange after which a buffer has equal contents on all ranks.
   void agree() {
     std::string name = "u" + std::to_string(below(3)), channel = number("c");
     std::string kind = chance(50)
@@ -199,13 +199,13 @@ private:
     std::string source = name == "bucket" ? "bucket"
                          : chance(50)     ? "bad"
                                           : "own";
-    sayAll("start " + channel + " " + kind + " " + source + " -> " + name);
-    sayAll("wait " + channel);
+    emitToAll("start " + channel + " " + kind + " " + source + " -> " + name);
+    emitToAll("wait " + channel);
     known.push_back(name == "bucket" ? "u3" : name);
     if (chance(40)) {
       std::string other = "u" + std::to_string(below(3)), kernel = number("k");
-      sayAll("launch " + kernel + " " + known.back() + " " + common() + " -> " +
-             other);
+      emitToAll("launch " + kernel + " " + known.back() + " " + common() +
+                " -> " + other);
       known.push_back(other);
     }
   }
@@ -214,74 +214,74 @@ private:
     std::string to = any(std::vector<std::string>{"x", "y0", "y1", "t"});
     switch (below(5)) {
     case 0:
-      return say(role, "launch " + number("k") + " bad x -> " + to);
+      return emit(role, "launch " + number("k") + " bad x -> " + to);
     case 1:
-      say(role, "if bad {");
-      say(role, "  launch " + number("k") + " x -> " + to);
-      return say(role, "}");
+      emit(role, "if bad {");
+      emit(role, "  launch " + number("k") + " x -> " + to);
+      return emit(role, "}");
     case 2:
-      say(role, "repeat me {");
-      say(role, "  launch " + number("k") + " x -> x");
-      return say(role, "}");
+      emit(role, "repeat me {");
+      emit(role, "  launch " + number("k") + " x -> x");
+      return emit(role, "}");
     case 3:
-      return say(role, "next");
+      return emit(role, "next");
     default:
-      return say(role, "copy " + common() + " -> t");
+      return emit(role, "copy " + common() + " -> t");
     }
   }
 
   void section(size_t role) {
-    say(role, "once " + number("o") + " {");
-    say(role, "  launch " + number("k") + " v0 -> sh");
-    say(role, "}");
+    emit(role, "once " + number("o") + " {");
+    emit(role, "  launch " + number("k") + " v0 -> sh");
+    emit(role, "}");
   }
 
   void choice() {
     std::string condition = common();
-    sayAll("if " + condition + " {");
+    emitToAll("if " + condition + " {");
     std::vector<std::string> before = known;
     block(1 + below(2), true);
     std::vector<std::string> after = known;
     known = before;
     bool other = chance(60);
     if (other) {
-      sayAll("} else {");
+      emitToAll("} else {");
       block(1 + below(2), true);
     }
     // A value that is common on both paths is common.
     std::erase_if(known, [&](const std::string &name) {
       return std::find(after.begin(), after.end(), name) == after.end();
     });
-    sayAll("}");
+    emitToAll("}");
   }
 
   void loop() {
     std::vector<std::string> before = known;
     switch (below(3)) {
     case 0:
-      sayAll("repeat " + std::to_string(1 + below(4)) + " {");
+      emitToAll("repeat " + std::to_string(1 + below(4)) + " {");
       block(1 + below(2), true);
       break;
     case 1:
-      sayAll("repeat n0 {");
+      emitToAll("repeat n0 {");
       block(1 + below(2), true);
       break;
     default:
-      sayAll("while s1 {");
+      emitToAll("while s1 {");
       block(1 + below(2), true);
       ++depth;
       agree();
-      sayAll("if " + known.back() + " {");
-      sayAll("  break");
-      sayAll("}");
+      emitToAll("if " + known.back() + " {");
+      emitToAll("  break");
+      emitToAll("}");
       --depth;
     }
-    sayAll("}");
+    emitToAll("}");
     known = before;
   }
 
-  /// Workers take different paths by their number, and meet only those on the
-  /// same way.
+  /// Workers take different paths by their rank, and rendezvous only with those
+  /// on the same path.
   void byRank() {
     if (workers < 2)
       return;
@@ -295,16 +295,16 @@ private:
     for (uint64_t rank = first; rank < workers; ++rank)
       head += " " + std::to_string(rank);
     head += "\n";
-    say(0, "if me < " + std::to_string(first) + " {");
-    say(0, "  barrier " + number("b") + " " + low);
-    say(0, "} else {");
-    say(0, "  start " + number("c") + " all_reduce " + high + " x -> y0");
-    say(0, "  wait c" + std::to_string(serial - 1));
-    say(0, "}");
+    emit(0, "if me < " + std::to_string(first) + " {");
+    emit(0, "  barrier " + number("b") + " " + low);
+    emit(0, "} else {");
+    emit(0, "  start " + number("c") + " all_reduce " + high + " x -> y0");
+    emit(0, "  wait c" + std::to_string(serial - 1));
+    emit(0, "}");
   }
 
   //===--------------------------------------------------------------------===//
-  // Spoiling
+  // Mutations
   //===--------------------------------------------------------------------===//
 
   static std::string verb(const std::string &line) {
@@ -318,7 +318,7 @@ private:
            word == "launch" || word == "copy";
   }
 
-  void spoil() {
+  void mutate() {
     std::vector<std::string> &lines = parts[below(parts.size())];
     if (lines.empty())
       return;

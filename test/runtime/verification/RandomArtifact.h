@@ -1,10 +1,10 @@
-//===- RandomArtifact.h - programs by chance --------------------*- C++ -*-===//
+//===- RandomArtifact.h - random programs -----------------------*- C++ -*-===//
 //
-// A random program begins as one story that all ranks agree on: exchanges,
-// barriers, sections, choices and loops, on values that they have in common;
-// each role gets its part of it. About every second one is then spoilt at one
-// or two places: commands change their order, vanish, or depend on something
-// else.
+// A random program begins as one sequence of statements for all ranks:
+// exchanges, barriers, once sections, branches and loops, on values that are
+// equal on all ranks. The program of a role is its projection. About every
+// second one is then mutated at one or two places: commands are reordered or
+// removed, or conditions depend on other values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,8 @@ namespace lockstep::runtime::verification::test {
 struct RandomProgram {
   /// In the language of ProgramText.h.
   std::string text;
-  bool isSpoilt = false;
+  /// Whether it was mutated.
+  bool isMutated = false;
   /// Workers follow different paths by their rank, which no proof accepts.
   bool dividesByRank = false;
 };

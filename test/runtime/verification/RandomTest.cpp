@@ -37,8 +37,8 @@ bool blocksOnData(const artifact::Artifact &tables, uint64_t executions) {
 }
 
 TEST(RandomPrograms, ProvenOnesNeverBlock) {
-  const char *wanted = std::getenv("LOCKSTEP_RANDOM_PROGRAMS");
-  uint64_t programs = wanted ? std::strtoull(wanted, nullptr, 10) : 2000;
+  const char *requested = std::getenv("LOCKSTEP_RANDOM_PROGRAMS");
+  uint64_t programs = requested ? std::strtoull(requested, nullptr, 10) : 2000;
   uint64_t checked = 0, proven = 0, blocking = 0;
   // Counts of programs without errors that a compiler could generate.
   uint64_t correct = 0, correctAndProven = 0;
@@ -53,7 +53,7 @@ TEST(RandomPrograms, ProvenOnesNeverBlock) {
     Expected<Proof> proof = prove(tables, "step");
     ASSERT_TRUE(proof) << proof.status().message() << "\nseed " << seed << "\n"
                        << program.text;
-    bool isCorrect = !program.isSpoilt && !program.dividesByRank;
+    bool isCorrect = !program.isMutated && !program.dividesByRank;
     correct += isCorrect;
     if (proof->isProven) {
       ++proven;

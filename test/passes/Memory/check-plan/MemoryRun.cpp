@@ -67,7 +67,7 @@ public:
       for (Operation &op : *block)
         if (failed(runCommand(&op)))
           return failure();
-      if (failed(goOn(block)))
+      if (failed(advance(block)))
         return failure();
     }
     if (!flights.empty())
@@ -398,7 +398,7 @@ private:
   }
 
   /// The block that comes after `block`; null at the end.
-  LogicalResult goOn(Block *&block) {
+  LogicalResult advance(Block *&block) {
     Operation *terminator = block->getTerminator();
     if (auto jump = dyn_cast<device::JumpOp>(terminator)) {
       block = jump.getTarget();

@@ -28,8 +28,8 @@ std::string RandomStatements::insertInLoop(const std::string &vector,
     std::string name = fresh();
     open(name + ":2 = scf.while (%i = %c0, %held = " + empty +
          ") : (index, tensor<2xf32>) -> (index, tensor<2xf32>) {");
-    std::string goes = value("arith.cmpi slt, %i, " + trips + " : index");
-    line("scf.condition(" + goes + ") %i, %held : index, tensor<2xf32>");
+    std::string proceeds = value("arith.cmpi slt, %i, " + trips + " : index");
+    line("scf.condition(" + proceeds + ") %i, %held : index, tensor<2xf32>");
     reopen("} do {");
     label("^bb0(%i: index, %held: tensor<2xf32>):");
     std::string next = value("arith.addi %i, %c1 : index");

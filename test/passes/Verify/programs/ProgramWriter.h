@@ -13,7 +13,9 @@ namespace lockstep::test {
 /// names, and the one place where a program is mutated.
 class ProgramWriter {
 protected:
-  explicit ProgramWriter(uint64_t seed) : random(seed) { spoils = chance(50); }
+  explicit ProgramWriter(uint64_t seed) : random(seed) {
+    mayMutate = chance(50);
+  }
 
   // Not the distributions of the standard library, whose results are not
   // specified.
@@ -54,20 +56,20 @@ protected:
   }
 
   /// True at the one place where the program is mutated.
-  bool spoil(uint64_t percent) {
-    if (!spoils || spoilt || !chance(percent))
+  bool mutatesHere(uint64_t percent) {
+    if (!mayMutate || isMutated || !chance(percent))
       return false;
-    return spoilt = true;
+    return isMutated = true;
   }
 
   std::mt19937_64 random;
   std::string text;
-  bool spoilt = false;
+  bool isMutated = false;
 
 private:
   uint64_t serial = 0;
   int depth = 0;
-  bool spoils = false;
+  bool mayMutate = false;
 };
 
 } // namespace lockstep::test

@@ -42,7 +42,7 @@ public:
       line(constant);
     block(scope, all, 3 + below(5), 0);
     line("return");
-    return {text + "}\n", spoilt};
+    return {text + "}\n", isMutated};
   }
 
 private:
@@ -84,7 +84,7 @@ private:
   /// A number that is equal among `ranks`, or, in a mutated program, one that
   /// is not.
   std::string equal(const Scope &scope, Ranks ranks, uint64_t percent) {
-    bool wrong = spoil(percent);
+    bool wrong = mutatesHere(percent);
     std::vector<std::string> names;
     for (const Number &number : scope)
       if (((number.equal & ranks) == ranks) != wrong)
@@ -170,7 +170,7 @@ private:
   /// An exchange or a barrier of a group whose members all execute the block.
   void exchange(Scope &scope, Ranks ranks, std::vector<std::string> &pending) {
     std::vector<Group> here;
-    bool wrong = spoil(6);
+    bool wrong = mutatesHere(6);
     for (const Group &group : groups)
       if (((group.ranks & ~ranks) == 0) != wrong)
         here.push_back(group);

@@ -1,10 +1,10 @@
 //===- RandomGroups.h - random programs of groups ---------------*- C++ -*-===//
 //
 // A random step in collective form: exchanges and barriers in groups of ranks
-// that may share members, starts and waits with other work between them. It is
-// one story that each rank has its part of: ranks take different paths by their
-// number, and in groups by what the group has reduced. About every second
-// program is spoilt at one place.
+// that may share members, starts and waits with other work between them. All
+// ranks execute it together, each its own part: ranks take different paths by
+// their number, and in groups by what the group has reduced. About every second
+// program is mutated at one place.
 //
 //===----------------------------------------------------------------------===//
 

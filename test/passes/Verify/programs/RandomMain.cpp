@@ -41,7 +41,7 @@ constexpr uint64_t kInputsOfAccepted = 12, kInputsOfRefused = 400;
 constexpr uint64_t kProgramsOfContext = 500;
 
 struct Counts {
-  uint64_t accepted = 0, refused = 0, notProvable = 0, spoilt = 0;
+  uint64_t accepted = 0, refused = 0, notProvable = 0, mutated = 0;
   /// Rejected with an error that says "wrong", and errors that do and name
   /// inputs.
   uint64_t calledWrong = 0, examples = 0;
@@ -107,7 +107,7 @@ bool check(mlir::MLIRContext &context, uint64_t seed, bool show,
            Counts &counts) {
   RandomProgram program = programOf(seed);
   int64_t replicas = replicasOf(seed);
-  counts.spoilt += program.spoilt;
+  counts.mutated += program.isMutated;
   Trial trial(context, program.text, replicas);
   if (!trial.isValid()) {
     llvm::errs() << "not a valid program; " << command(seed) << "\n"
@@ -200,8 +200,8 @@ int run(uint64_t count, uint64_t seed, double limit, bool show) {
     if (!check(*context, seed + i, show, counts))
       return 1;
   }
-  llvm::outs() << count << " programs (" << counts.spoilt
-               << " of them spoilt): " << counts.accepted
+  llvm::outs() << count << " programs (" << counts.mutated
+               << " of them mutated): " << counts.accepted
                << " accepted, all of which end; " << counts.refused
                << " refused";
   for (auto &[reason, number] : counts.reasons)

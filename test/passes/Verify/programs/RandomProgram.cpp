@@ -27,7 +27,7 @@ public:
     begin(scope);
     block(scope, 3 + below(5), 0);
     finish(scope);
-    return {text, spoilt};
+    return {text, isMutated};
   }
 
 private:
@@ -96,20 +96,20 @@ private:
     line("replica.assign_add @own, " + anyNumber(inner) + " : tensor<i32>");
     if (nested < 3 && chance(30))
       local(inner, nested + 1);
-    if (spoil(40))
-      disturb(inner);
+    if (mutatesHere(40))
+      commonStatement(inner);
     if (!loops && chance(40)) {
       reopen("} else {");
       inner = scope;
       line("replica.assign @own, " + anyNumber(inner) + " : tensor<i32>");
-      if (spoil(40))
-        disturb(inner);
+      if (mutatesHere(40))
+        commonStatement(inner);
     }
     close();
   }
 
   /// A statement that all replicas must execute.
-  void disturb(Scope &scope) {
+  void commonStatement(Scope &scope) {
     switch (below(6)) {
     case 0:
     case 1:
@@ -132,7 +132,7 @@ private:
     for (Issue &issue : issues)
       issue = {int(below(5)), chance(50)};
     std::vector<Issue> others = issues;
-    if (spoil(50)) {
+    if (mutatesHere(50)) {
       switch (below(4)) {
       case 0:
         others.pop_back();
@@ -160,10 +160,10 @@ private:
     open("scf.if " + any(scope.own.flags) + " {");
     side(scope, issues, around, inside);
     reopen("} else {");
-    if (!around.empty() && spoil(20))
+    if (!around.empty() && mutatesHere(20))
       around = "scf.for " + fresh() + " = %c0 to " + any(scope.own.counts) +
                " step %c1 {";
-    if (!inside.empty() && spoil(20))
+    if (!inside.empty() && mutatesHere(20))
       inside = "scf.if " + any(scope.own.flags) + " {";
     side(scope, others, around, inside);
     close();
@@ -299,8 +299,9 @@ private:
     std::string three = value("arith.constant 3 : index");
     std::string few =
         value("arith.cmpi slt, " + round + ", " + three + " : index");
-    std::string goes = value("arith.andi " + few + ", " + flag + " : i1");
-    line("scf.condition(" + goes + ") " + round + ", " + flag + " : index, i1");
+    std::string proceeds = value("arith.andi " + few + ", " + flag + " : i1");
+    line("scf.condition(" + proceeds + ") " + round + ", " + flag +
+         " : index, i1");
     reopen("} do {");
     label("^bb0(" + rounds + ": index, " + next + ": i1):");
     inner.equal.counts.push_back(rounds);

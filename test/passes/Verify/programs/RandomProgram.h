@@ -22,7 +22,7 @@ namespace lockstep::test {
 struct RandomProgram {
   std::string text;
   /// Whether it was mutated; the verdict depends on the program, not on this.
-  bool spoilt = false;
+  bool isMutated = false;
 };
 
 /// Deterministic in the seed.

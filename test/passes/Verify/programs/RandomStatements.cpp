@@ -54,7 +54,7 @@ void RandomStatements::begin(Scope &scope) {
 
 void RandomStatements::finish(Scope &scope) {
   std::string metric =
-      spoil(30) ? any(scope.own.vectors) : any(scope.equal.vectors);
+      mutatesHere(30) ? any(scope.own.vectors) : any(scope.equal.vectors);
   line("replica.return " + metric + " : tensor<2xf32>");
   text += "}\n";
 }
@@ -91,7 +91,7 @@ void RandomStatements::computeEqual(Scope &scope) {
     scope.equal.numbers.push_back(value(std::string("replica.read @") +
                                         (chance(50) ? "count" : "first") +
                                         " : tensor<i32>"));
-    if (spoil(10))
+    if (mutatesHere(10))
       scope.equal.numbers.push_back(value("replica.read @own : tensor<i32>"));
   }
 }
@@ -153,7 +153,7 @@ void RandomStatements::communicate(Scope &scope) {
 }
 
 void RandomStatements::gather(Scope &scope) {
-  if (spoil(15)) {
+  if (mutatesHere(15)) {
     line(fresh() + " = replica.all_reduce sum %r : tensor<?x2xf32>");
     return;
   }
@@ -182,7 +182,7 @@ void RandomStatements::merge(Scope &scope) {
     std::string sum = value("replica.reduce_to mean %each, @weights : "
                             "!replica.per_replica<tensor<2xf32>> -> "
                             "!replica.mirrored<tensor<2xf32>>");
-    bool unreduced = spoil(15);
+    bool unreduced = mutatesHere(15);
     open("replica.update @weights (" +
          (unreduced ? std::string("%each : !replica.per_replica")
                     : sum + " : !replica.mirrored") +
@@ -208,9 +208,10 @@ void RandomStatements::assign(Scope &scope) {
     return line("replica.assign_sub @weights, " + equal(scope, 'v', 20) +
                 " : tensor<2xf32>");
   case 1:
-    return line("replica.assign_add @count, " +
-                (spoil(20) ? any(scope.own.numbers) : std::string("%one")) +
-                " : tensor<i32>");
+    return line(
+        "replica.assign_add @count, " +
+        (mutatesHere(20) ? any(scope.own.numbers) : std::string("%one")) +
+        " : tensor<i32>");
   case 2:
     return line("replica.assign_add @total, " + anyVector(scope) +
                 " : tensor<2xf32>");

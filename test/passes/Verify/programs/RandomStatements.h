@@ -44,7 +44,7 @@ protected:
   std::string count(const std::string &number);
   /// Returns the value that a mutated program uses instead of an equal one.
   std::string equal(Scope &scope, char kind, uint64_t percent) {
-    return spoil(percent) ? any(scope.own[kind]) : any(scope.equal[kind]);
+    return mutatesHere(percent) ? any(scope.own[kind]) : any(scope.equal[kind]);
   }
   void computeEqual(Scope &scope);
   /// `inside` of a statement that not all replicas reach, nothing may be

@@ -1,9 +1,9 @@
-//===- OneWay.h - one configuration ---------------------------------------===//
+//===- SingleConfiguration.h - one configuration ----------------*- C++ -*-===//
 
-#ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_ONEWAY_H
-#define LOCKSTEP_TEST_CONFORMANCE_DRIVER_ONEWAY_H
+#ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_SINGLECONFIGURATION_H
+#define LOCKSTEP_TEST_CONFORMANCE_DRIVER_SINGLECONFIGURATION_H
 
-#include "test/conformance/driver/Ways.h"
+#include "test/conformance/driver/Configurations.h"
 
 #include "runtime/artifact/Artifact.h"
 
@@ -61,4 +61,4 @@ Outcome runOnWorkers(const Program &program, const ArtifactPtr &artifact,
 
 } // namespace lockstep::conformance::driver
 
-#endif // LOCKSTEP_TEST_CONFORMANCE_DRIVER_ONEWAY_H
+#endif // LOCKSTEP_TEST_CONFORMANCE_DRIVER_SINGLECONFIGURATION_H

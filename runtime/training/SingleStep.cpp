@@ -1,6 +1,6 @@
-//===- HandInputs.cpp - one step on given inputs --------------------------===//
+//===- SingleStep.cpp - one step on arrays of a file ----------------------===//
 
-#include "runtime/training/HandInputs.h"
+#include "runtime/training/SingleStep.h"
 
 #include "runtime/data/AlignedBytes.h"
 #include "runtime/support/JsonText.h"
@@ -34,15 +34,15 @@ Expected<std::string> arrayName(const Dataset &data, const std::string &input,
                   input, own, fmt::join(data.names(), ", ")));
 }
 
-Expected<HandArray> readArray(const Dataset &data, const std::string &input,
-                              unsigned replica, bool isBatched) {
+Expected<InputArray> readArray(const Dataset &data, const std::string &input,
+                               unsigned replica, bool isBatched) {
   Expected<std::string> name = arrayName(data, input, replica);
   if (!name)
     return name.status();
   auto array = data.array(*name);
   if (!array)
     return array.status();
-  HandArray result{*name, (*array)->type(), 1, *array};
+  InputArray result{*name, (*array)->type(), 1, *array};
   if (isBatched && !result.type.shape.empty()) {
     result.count = size_t(result.type.shape.front());
     result.type.shape.erase(result.type.shape.begin());
@@ -111,7 +111,7 @@ public:
     for (const InputInfo &input : program.inputs) {
       if (isSize(input.name))
         continue;
-      Expected<HandArray> array =
+      Expected<InputArray> array =
           readArray(data, input.name, replica, program.loadsBatches);
       if (!array)
         return array.status();
@@ -158,7 +158,7 @@ private:
   }
 
   Status fillInput(std::byte *batch, const InputInfo &input,
-                   const HandArray &array, size_t index) const {
+                   const InputArray &array, size_t index) const {
     const TensorInfo &found = array.type;
     bool fits = found.element == input.type.element &&
                 found.shape.size() == input.type.shape.size();

@@ -1,9 +1,9 @@
-//===- Ways.cpp - configurations of executions ----------------------------===//
+//===- Configurations.cpp - configurations of executions ------------------===//
 
-#include "test/conformance/driver/Ways.h"
+#include "test/conformance/driver/Configurations.h"
 
 #include "passes/Pipelines.h"
-#include "test/conformance/driver/OneWay.h"
+#include "test/conformance/driver/SingleConfiguration.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -24,28 +24,28 @@ std::unique_ptr<MLIRContext> createContext() {
 
 static constexpr unsigned kWorkers[] = {1, 2};
 
-static std::string wayName(bool optimize, unsigned workers) {
+static std::string configurationName(bool optimize, unsigned workers) {
   return fmt::format("-O{} with {} worker{}", optimize ? 2 : 0, workers,
                      workers == 1 ? "" : "s");
 }
 
-std::vector<std::string> wayNames() {
+std::vector<std::string> configurationNames() {
   std::vector<std::string> names = {"interpreter"};
   for (bool optimize : {false, true})
     for (unsigned workers : kWorkers)
-      names.push_back(wayName(optimize, workers));
+      names.push_back(configurationName(optimize, workers));
   return names;
 }
 
-std::vector<WayOutcome> executeInAllWays(const Program &program,
-                                         int64_t replicas) {
-  return executeInAllWays(program, replicas, {program.arguments});
+std::vector<ConfigurationOutcome>
+executeInAllConfigurations(const Program &program, int64_t replicas) {
+  return executeInAllConfigurations(program, replicas, {program.arguments});
 }
 
-std::vector<WayOutcome> executeInAllWays(const Program &program,
-                                         int64_t replicas,
-                                         const std::vector<Arguments> &runs) {
-  std::vector<WayOutcome> outcomes;
+std::vector<ConfigurationOutcome>
+executeInAllConfigurations(const Program &program, int64_t replicas,
+                           const std::vector<Arguments> &runs) {
+  std::vector<ConfigurationOutcome> outcomes;
   {
     ErrorCollector errors(program.module.get()->getContext());
     bool isWrong = failed(verify(program.module.get()));
@@ -53,8 +53,8 @@ std::vector<WayOutcome> executeInAllWays(const Program &program,
       errors.add(program.error);
     if (isWrong || !program.error.empty()) {
       Diagnosis diagnosis = errors.take();
-      for (const std::string &way : wayNames())
-        outcomes.push_back({way, diagnosis});
+      for (const std::string &name : configurationNames())
+        outcomes.push_back({name, diagnosis});
       return outcomes;
     }
   }
@@ -64,31 +64,31 @@ std::vector<WayOutcome> executeInAllWays(const Program &program,
     auto compiled = compileProgram(program, optimize);
     for (unsigned workers : kWorkers) {
       if (auto *artifact = std::get_if<ArtifactPtr>(&compiled))
-        outcomes.push_back({wayName(optimize, workers),
+        outcomes.push_back({configurationName(optimize, workers),
                             runTogether(program, *artifact, workers, runs)});
       else
-        outcomes.push_back(
-            {wayName(optimize, workers), std::get<Diagnosis>(compiled)});
+        outcomes.push_back({configurationName(optimize, workers),
+                            std::get<Diagnosis>(compiled)});
     }
   }
   return outcomes;
 }
 
-std::vector<WayOutcome> executeOnWorkers(const Program &program,
-                                         const std::vector<unsigned> &workers,
-                                         const std::vector<Arguments> &runs) {
-  std::vector<WayOutcome> outcomes;
+std::vector<ConfigurationOutcome>
+executeOnWorkers(const Program &program, const std::vector<unsigned> &workers,
+                 const std::vector<Arguments> &runs) {
+  std::vector<ConfigurationOutcome> outcomes;
   for (bool optimize : {false, true}) {
     auto compiled = compileProgram(program, optimize);
     for (unsigned count : workers) {
-      std::string way =
+      std::string name =
           fmt::format("-O{} scheduled on {} worker{}", optimize ? 2 : 0, count,
                       count == 1 ? "" : "s");
       if (auto *artifact = std::get_if<ArtifactPtr>(&compiled))
         outcomes.push_back(
-            {way, runOnWorkers(program, *artifact, count, runs)});
+            {name, runOnWorkers(program, *artifact, count, runs)});
       else
-        outcomes.push_back({way, std::get<Diagnosis>(compiled)});
+        outcomes.push_back({name, std::get<Diagnosis>(compiled)});
     }
   }
   return outcomes;

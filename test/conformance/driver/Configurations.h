@@ -1,7 +1,7 @@
-//===- Ways.h - configurations of executions --------------------*- C++ -*-===//
+//===- Configurations.h - configurations of executions ----------*- C++ -*-===//
 
-#ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_WAYS_H
-#define LOCKSTEP_TEST_CONFORMANCE_DRIVER_WAYS_H
+#ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_CONFIGURATIONS_H
+#define LOCKSTEP_TEST_CONFORMANCE_DRIVER_CONFIGURATIONS_H
 
 #include "test/conformance/driver/FrontEnd.h"
 
@@ -26,8 +26,9 @@ struct Diagnosis {
   std::string text;
 };
 
-struct WayOutcome {
-  std::string way;
+/// The outcome of a program in one configuration.
+struct ConfigurationOutcome {
+  std::string configuration;
   /// The results of each run, or an error.
   std::variant<std::vector<RunResult>, Diagnosis> outcome;
 };
@@ -38,23 +39,24 @@ std::unique_ptr<mlir::MLIRContext> createContext();
 /// Verifies the program and executes it: by the reference interpreter, and
 /// compiled without and with optimizations, with one and with two workers each.
 /// A program that does not verify has an error in every configuration.
-std::vector<WayOutcome> executeInAllWays(const Program &program,
-                                         int64_t replicas);
+std::vector<ConfigurationOutcome>
+executeInAllConfigurations(const Program &program, int64_t replicas);
 /// The same, once for each of `runs`, which are the program's arguments each
 /// time. Variables keep their values in between.
-std::vector<WayOutcome>
-executeInAllWays(const Program &program, int64_t replicas,
-                 const std::vector<std::vector<ArgumentBinding>> &runs);
+std::vector<ConfigurationOutcome> executeInAllConfigurations(
+    const Program &program, int64_t replicas,
+    const std::vector<std::vector<ArgumentBinding>> &runs);
 
 /// Compiled without and with optimizations, each of `runs` scheduled on some
 /// worker of a coordinator; for each number of workers. For a program that
-/// `executeInAllWays` accepts. All runs have the final values of variables.
-std::vector<WayOutcome>
+/// `executeInAllConfigurations` accepts. All runs have the final values of
+/// variables.
+std::vector<ConfigurationOutcome>
 executeOnWorkers(const Program &program, const std::vector<unsigned> &workers,
                  const std::vector<std::vector<ArgumentBinding>> &runs);
 
-/// Their names.
-std::vector<std::string> wayNames();
+/// The names of the configurations of `executeInAllConfigurations`.
+std::vector<std::string> configurationNames();
 
 /// The observed names and variables of a worker: `{"outputs": {"r":
 /// {"per_replica": [...]}}, "variables": {"v": {"components": [...]}}}`.

@@ -1,7 +1,7 @@
-//===- Crew.h - several sessions execute a program together -----*- C++ -*-===//
+//===- LocalSessions.h - runs sessions of a process together ----*- C++ -*-===//
 
-#ifndef LOCKSTEP_RUNTIME_EXECUTOR_CREW_H
-#define LOCKSTEP_RUNTIME_EXECUTOR_CREW_H
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_LOCALSESSIONS_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_LOCALSESSIONS_H
 
 #include "runtime/executor/Failure.h"
 #include "runtime/executor/Session.h"
@@ -23,7 +23,7 @@ namespace lockstep::runtime {
 /// watchdog observes the progress of all sessions together, since one that
 /// waits for another makes no progress itself; its report describes all of
 /// them.
-class Crew {
+class LocalSessions {
 public:
   struct Options {
     std::chrono::nanoseconds deadline{};
@@ -42,13 +42,13 @@ public:
     Network *endpoint;
   };
 
-  /// At least one member; sessions and endpoints must outlive the crew.
-  Crew(std::vector<Member> members, Options options);
+  /// At least one member; sessions and endpoints must outlive this object.
+  LocalSessions(std::vector<Member> members, Options options);
   /// Error: its threads could not be started, and it can only be destroyed.
   const Status &status() const { return started; }
   /// Joins the threads, unless they have been abandoned.
-  ~Crew() = default;
-  Crew(const Crew &) = delete;
+  ~LocalSessions() = default;
+  LocalSessions(const LocalSessions &) = delete;
 
   /// To be called if a run cannot begin. If executors of other processes take
   /// part, which may have begun the run, aborts it as `fail` does, so that they
@@ -59,10 +59,10 @@ public:
 
   /// After a failure: waits a moment for the threads to leave the run. False if
   /// one does not, because it is inside of a kernel; then all are detached, and
-  /// the crew and its sessions must be kept until the process exits.
+  /// this object and its sessions must be kept until the process exits.
   bool leaveOrAbandon();
-  /// Detaches the threads at once; the crew and its sessions must be kept until
-  /// the process exits.
+  /// Detaches the threads at once; this object and its sessions must be kept
+  /// until the process exits.
   void abandon();
 
   /// Aborts the current run and all later ones in all sessions; the first
@@ -78,8 +78,8 @@ private:
   void execute(size_t member);
   Watchdog::Sample sample() const;
   bool expire(uint64_t run);
-  void tellOfWait(uint64_t run, std::chrono::nanoseconds duration);
-  void giveUp(DeadlineReport &report);
+  void reportWait(uint64_t run, std::chrono::nanoseconds duration);
+  void writeReportAndAbort(DeadlineReport &report);
   /// The current program, and the states of the sessions that take part in it.
   std::pair<std::string_view, std::vector<const ProgramState *>>
   statesOfRun() const;
@@ -94,7 +94,7 @@ private:
   std::vector<uint64_t> seen;
   std::vector<std::optional<ProgramId>> parts;
   /// Threads that have not yet returned from the run.
-  std::atomic<size_t> away{0};
+  std::atomic<size_t> threadsInRun{0};
 
   WatchedRuns runs;
   Failure failure;
@@ -108,4 +108,4 @@ private:
 
 } // namespace lockstep::runtime
 
-#endif // LOCKSTEP_RUNTIME_EXECUTOR_CREW_H
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_LOCALSESSIONS_H

@@ -1,7 +1,7 @@
-//===- HandInputs.h - one step on given inputs ------------------*- C++ -*-===//
+//===- SingleStep.h - one step on arrays of a file --------------*- C++ -*-===//
 
-#ifndef LOCKSTEP_RUNTIME_TRAINING_HANDINPUTS_H
-#define LOCKSTEP_RUNTIME_TRAINING_HANDINPUTS_H
+#ifndef LOCKSTEP_RUNTIME_TRAINING_SINGLESTEP_H
+#define LOCKSTEP_RUNTIME_TRAINING_SINGLESTEP_H
 
 #include "runtime/data/Dataset.h"
 #include "runtime/executor/Cluster.h"
@@ -22,7 +22,7 @@ runtime::Expected<std::string> arrayName(const runtime::Dataset &data,
 
 /// An array of `--inputs`: one value, or consecutive values for the batches of
 /// a program.
-struct HandArray {
+struct InputArray {
   std::string name;
   /// The type of one value.
   runtime::TensorInfo type;
@@ -38,9 +38,9 @@ struct HandArray {
 
 /// The array that holds `input` for one replica; with `isBatched`, its first
 /// dimension counts batches. Errors: as `arrayName`, and those of reading it.
-runtime::Expected<HandArray> readArray(const runtime::Dataset &data,
-                                       const std::string &input,
-                                       unsigned replica, bool isBatched);
+runtime::Expected<InputArray> readArray(const runtime::Dataset &data,
+                                        const std::string &input,
+                                        unsigned replica, bool isBatched);
 
 /// Prints a value as one line of JSON:
 /// {"result":"y","replica":0,"type":"f32","shape":[2],"values":[1,2]}
@@ -60,4 +60,4 @@ runtime::Status runOnce(const Options &options, runtime::Cluster &cluster,
 
 } // namespace lockstep::training
 
-#endif // LOCKSTEP_RUNTIME_TRAINING_HANDINPUTS_H
+#endif // LOCKSTEP_RUNTIME_TRAINING_SINGLESTEP_H

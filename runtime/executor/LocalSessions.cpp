@@ -1,6 +1,6 @@
-//===- Crew.cpp -----------------------------------------------------------===//
+//===- LocalSessions.cpp --------------------------------------------------===//
 
-#include "runtime/executor/Crew.h"
+#include "runtime/executor/LocalSessions.h"
 
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/Report.h"
@@ -9,7 +9,7 @@
 
 namespace lockstep::runtime {
 
-Crew::Crew(std::vector<Member> given, Options givenOptions)
+LocalSessions::LocalSessions(std::vector<Member> given, Options givenOptions)
     : members(std::move(given)), options(std::move(givenOptions)) {
   // As in Executor: spinning costs less than a wake-up, unless the thread that
   // is waited for needs this very CPU.
@@ -26,20 +26,20 @@ Crew::Crew(std::vector<Member> given, Options givenOptions)
       *options.clock, options.deadline, [this] { return sample(); },
       [this](uint64_t run) { return expire(run); },
       [this](uint64_t run, std::chrono::nanoseconds duration) {
-        tellOfWait(run, duration);
+        reportWait(run, duration);
       });
   started = watchdog->status();
 }
 
-bool Crew::leaveOrAbandon() {
+bool LocalSessions::leaveOrAbandon() {
   if (ThreadTeam::becomesEmpty(
-          [this] { return away.load(std::memory_order_acquire) != 0; }))
+          [this] { return threadsInRun.load(std::memory_order_acquire) != 0; }))
     return true;
   abandon();
   return false;
 }
 
-void Crew::abandon() {
+void LocalSessions::abandon() {
   watchdog.reset();
   team.abandon();
 }
@@ -48,31 +48,32 @@ void Crew::abandon() {
 // A run
 //===----------------------------------------------------------------------===//
 
-bool Crew::isMember(uint32_t executor) const {
+bool LocalSessions::isMember(uint32_t executor) const {
   return std::ranges::any_of(members, [&](const Member &member) {
     return member.endpoint->self() == executor;
   });
 }
 
-/// A member's part of the run at hand; false if it has done that already.
-bool Crew::join(size_t member) {
+/// Executes a member's part of the current run; false if it has done so
+/// already.
+bool LocalSessions::join(size_t member) {
   uint64_t current = generation.load(std::memory_order_acquire);
   if (current == seen[member])
     return false;
   seen[member] = current;
   execute(member);
-  if (away.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (threadsInRun.fetch_sub(1, std::memory_order_acq_rel) == 1)
     ends.notify();
   return true;
 }
 
-void Crew::execute(size_t member) {
+void LocalSessions::execute(size_t member) {
   if (!parts[member])
     return;
   auto [session, endpoint] = members[member];
   Status status = session->execute(*parts[member]);
-  // An executor that has given up only because another one of this process did
-  // has nothing to add; the first one has reported why.
+  // An executor that was aborted by another one of this process has nothing to
+  // add; the other one has reported why.
   auto isFirst = [&] {
     return !endpoint->isAborted() ||
            endpoint->abortedBy() == endpoint->self() ||
@@ -82,17 +83,17 @@ void Crew::execute(size_t member) {
     fail(status);
 }
 
-Status Crew::cannotBegin(const Status &status) {
+Status LocalSessions::cannotBegin(const Status &status) {
   if (options.hasOthers)
     fail(status);
   return status;
 }
 
-Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
+Status LocalSessions::run(const std::vector<std::optional<ProgramId>> &given) {
   if (failed())
     return failure.poisoned();
-  // Everybody must be able to begin before anybody does: nobody should wait for
-  // a session that is not ready.
+  // All sessions must be able to begin before any of them does: none should
+  // wait for one that is not ready.
   for (size_t member = 0; member < members.size(); ++member) {
     if (!given[member])
       continue;
@@ -102,7 +103,7 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
   }
   parts = given;
   uint64_t active = runs.begin();
-  away.store(team.size(), std::memory_order_relaxed);
+  threadsInRun.store(team.size(), std::memory_order_relaxed);
   generation.fetch_add(1, std::memory_order_release);
   team.wake();
   execute(0);
@@ -110,7 +111,7 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
   // After a deadline a member may be inside of a kernel that never ends; it is
   // not waited for.
   auto isOver = [&] {
-    return away.load(std::memory_order_acquire) == 0 ||
+    return threadsInRun.load(std::memory_order_acquire) == 0 ||
            failure.leavesKernelsBehind().load(std::memory_order_acquire);
   };
   while (!isOver()) {
@@ -122,7 +123,7 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
   // runs have written.
   if (failed())
     ThreadTeam::becomesEmpty(
-        [&] { return away.load(std::memory_order_acquire) != 0; });
+        [&] { return threadsInRun.load(std::memory_order_acquire) != 0; });
   runs.end(active, ends);
   if (failed())
     return failure.status();
@@ -136,7 +137,7 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
 //===----------------------------------------------------------------------===//
 
 /// The first failure is kept and aborts all sessions.
-void Crew::fail(const Status &status) {
+void LocalSessions::fail(const Status &status) {
   failure.set(status, [this](const Status &reason) {
     for (const Member &member : members)
       member.session->abort(reason);
@@ -144,28 +145,30 @@ void Crew::fail(const Status &status) {
   ends.notify();
 }
 
-Watchdog::Sample Crew::sample() const {
+Watchdog::Sample LocalSessions::sample() const {
   Watchdog::Sample result;
   result.run = runs.active();
   if (result.run == 0)
     return result;
   for (const Member &member : members) {
-    // What the last endpoint knows of all others, those in other processes
-    // included, and its own.
+    // The sum of the last endpoint counts: its own progress and that of all
+    // others, those in other processes included.
     uint64_t own = member.session->progress();
     result.progress = own + member.endpoint->exchangeProgress(own);
-    // In another order it is another sum.
+    // The result depends on the order of the sessions.
     result.waiting = result.waiting * 31 + member.session->waiting();
   }
   return result;
 }
 
-bool Crew::expire(uint64_t run) {
-  return runs.expire(run, ends,
-                     [this](DeadlineReport &report) { giveUp(report); });
+bool LocalSessions::expire(uint64_t run) {
+  return runs.expire(run, ends, [this](DeadlineReport &report) {
+    writeReportAndAbort(report);
+  });
 }
 
-void Crew::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
+void LocalSessions::reportWait(uint64_t run,
+                               std::chrono::nanoseconds duration) {
   if (!options.onLongWait)
     return;
   runs.inspect(run, [&] {
@@ -175,7 +178,7 @@ void Crew::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
 }
 
 std::pair<std::string_view, std::vector<const ProgramState *>>
-Crew::statesOfRun() const {
+LocalSessions::statesOfRun() const {
   std::string_view program;
   std::vector<const ProgramState *> states;
   for (size_t member = 0; member < members.size(); ++member) {
@@ -191,7 +194,7 @@ Crew::statesOfRun() const {
   return {program, states};
 }
 
-void Crew::giveUp(DeadlineReport &report) {
+void LocalSessions::writeReportAndAbort(DeadlineReport &report) {
   auto [program, states] = statesOfRun();
   report = describeDeadline(program, states, options.deadline);
   // No command is executed before all executors have said what they run.
