@@ -35,18 +35,22 @@ Location lockstep::getUserLocation(Location location) {
   return found ? Location(*found) : location;
 }
 
-/// The name in a location without a file, which captured variables and inputs
-/// have.
-static StringRef findName(Location location) {
+/// The first name in a location: of a captured variable or input, or, for
+/// `ofFunction`, of the function of a line.
+static StringRef findName(Location location, bool ofFunction) {
   return TypeSwitch<Location, StringRef>(location)
-      .Case([](NameLoc name) { return name.getName().getValue(); })
-      .Case([](CallSiteLoc call) {
-        StringRef callee = findName(call.getCallee());
-        return callee.empty() ? findName(call.getCaller()) : callee;
+      .Case([&](NameLoc name) {
+        bool isLine = isa<FileLineColRange>(name.getChildLoc());
+        return !ofFunction || isLine ? name.getName().getValue()
+                                     : findName(name.getChildLoc(), ofFunction);
       })
-      .Case([](FusedLoc fused) {
+      .Case([&](CallSiteLoc call) {
+        StringRef callee = findName(call.getCallee(), ofFunction);
+        return callee.empty() ? findName(call.getCaller(), ofFunction) : callee;
+      })
+      .Case([&](FusedLoc fused) {
         for (Location part : fused.getLocations())
-          if (StringRef found = findName(part); !found.empty())
+          if (StringRef found = findName(part, ofFunction); !found.empty())
             return found;
         return StringRef();
       })
@@ -63,25 +67,9 @@ std::string lockstep::userLocation(Location location) {
 
 std::string lockstep::userLocationOrName(Location location) {
   std::string line = userLocation(location);
-  return line.empty() ? findName(location).str() : line;
+  return line.empty() ? findName(location, /*ofFunction=*/false).str() : line;
 }
 
 StringRef lockstep::findUserFunction(Location location) {
-  return TypeSwitch<Location, StringRef>(location)
-      .Case([](NameLoc name) {
-        return isa<FileLineColRange>(name.getChildLoc())
-                   ? name.getName().getValue()
-                   : findUserFunction(name.getChildLoc());
-      })
-      .Case([](CallSiteLoc call) {
-        StringRef callee = findUserFunction(call.getCallee());
-        return callee.empty() ? findUserFunction(call.getCaller()) : callee;
-      })
-      .Case([](FusedLoc fused) {
-        for (Location part : fused.getLocations())
-          if (StringRef found = findUserFunction(part); !found.empty())
-            return found;
-        return StringRef();
-      })
-      .Default([](Location) { return StringRef(); });
+  return findName(location, /*ofFunction=*/true);
 }
