@@ -108,16 +108,22 @@ def CarryTensorsPass : Pass<"carry-tensors", "::mlir::func::FuncOp"> {
 def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let summary = "outlines computations into kernels";
   let description = [{
-    From here on a step is a graph of kernel invocations, collectives and control flow. A kernel never mixes uniform and varying
-    results. Without `fuse`, every operation becomes a kernel of its own. A kernel is named after the step, a number, the function of
-    the user's program that its main operation is in, if its location has one (`loc("norm"("model.py":8:3))`), and that operation.
+    From here on a step is a graph of kernel invocations, collectives and
+    control flow. A kernel never mixes uniform and varying results. Without
+    `fuse`, every operation becomes a kernel of its own. A kernel is named
+    after the step, a number, the function of the user's program that its main
+    operation is in, if its location has one (`loc("norm"("model.py":8:3))`),
+    and that operation.
 
     ```mlir
     // before
-    %0 = linalg.generic ... ins(%a, %b : tensor<8xf32>, tensor<8xf32>) ... loc("norm"("model.py":8:3))
+    %0 = linalg.generic ... ins(%a, %b : tensor<8xf32>, tensor<8xf32>) ...
+        loc("norm"("model.py":8:3))
     // after
-    device.kernel @step_0_norm_elementwise(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> { ... }
-    %0 = device.invoke @step_0_norm_elementwise(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    device.kernel @step_0_norm_elementwise(
+        %a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> { ... }
+    %0 = device.invoke @step_0_norm_elementwise(%a, %b)
+        : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     ```
   }];
   let options = [Option<"fuse", "fuse", "bool", /*default=*/"true", "put several operations into one kernel">];
