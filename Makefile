@@ -67,6 +67,9 @@ digits: tools
 # Tests get an empty folder for temporary files, and have to leave it empty; pytest leaves an empty folder in it.
 TEMPORARY := $(CURDIR)/$(BUILD)/temporary
 CTEST  := TMPDIR="$(TEMPORARY)" ctest --output-on-failure --parallel $(CPUS) --timeout 600
+# The output of failed tests once more, after hundreds of lines about those that passed: logs are read, and often kept, from their end.
+SHOW_FAILED := awk '/ Testing: /{test=""} {test=test $$0 "\n"} /^Test Failed/{print test}'
+CTEST_IN = $(CTEST) --test-dir $(1) || { $(SHOW_FAILED) $(1)/Testing/Temporary/LastTest.log; exit 1; }
 PYTEST := TMPDIR="$(TEMPORARY)" LOCKSTEP_BIN="$(CURDIR)/$(BIN)" LOCKSTEP_SANITIZED_BIN="$(CURDIR)/$(BUILD)/asan/bin" $(PYTHON) -m pytest --timeout=900
 CHECK_TEMPORARY = @left=$$(find "$(TEMPORARY)" -mindepth 1 -not -name 'pytest-of-*'); \
   [ -z "$$left" ] || { echo "expected that tests leave no temporary files, found:"; echo "$$left"; exit 1; }
@@ -76,7 +79,7 @@ SIDE_BY_SIDE := --numprocesses=$(CPUS) --dist=loadfile --no-loadscope-reorder
 UNCHECKED := models random_functions operations numerics refused_functions documentation mutants
 
 test: temporary build test-gcc test-asan test-tsan
-	$(CTEST) --test-dir $(RELEASE)
+	$(call CTEST_IN,$(RELEASE))
 	$(PYTEST) test/python test/conformance
 	$(PYTEST) test/passes/random_ir
 	$(PYTEST) $(SIDE_BY_SIDE) test/end-to-end
@@ -93,7 +96,7 @@ temporary:
 test-asan test-tsan: test-%: setup temporary
 	cmake --preset $* -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
 	cmake --build $(BUILD)/$* --parallel $(CPUS)
-	$(CTEST) --test-dir $(BUILD)/$*
+	$(call CTEST_IN,$(BUILD)/$*)
 	$(CHECK_TEMPORARY)
 
 clean:
