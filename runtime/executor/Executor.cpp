@@ -356,16 +356,17 @@ bool Executor::isBlockedOnDevice() const {
 }
 
 uint32_t Executor::idleWorkers() const {
-  // A device that is waited for wakes a worker later.
-  bool awaitedBefore = isBlockedOnDevice();
   uint32_t count = 0, key = events.key();
   // Workers for which a run has no work do not enter it.
   bool onlyFirstTakesPart = runs.active() && !runHasOtherWorkers;
   for (uint32_t worker = 0; worker < idleKeys.size(); ++worker)
     count += (worker > 0 && onlyFirstTakesPart) ||
              idleKeys[worker].load(std::memory_order_acquire) == key;
-  return awaitedBefore || isBlockedOnDevice() ? std::min(count, workers() - 1)
-                                              : count;
+  // One may have been woken since it was counted, and a device that is waited
+  // for wakes one later.
+  return events.changed(key) || isBlockedOnDevice()
+             ? std::min(count, workers() - 1)
+             : count;
 }
 
 //===----------------------------------------------------------------------===//
