@@ -133,13 +133,14 @@ void rememberAndInterrupt(void *context, const char *text, const char *json) {
       << lockstep_last_error();
 }
 
-/// A short deadline, of which no test depends on how short it is.
+/// The deadline is short for a test, but long for a thread that is runnable and
+/// has to wait for a processor.
 lockstep_options reportingOptions(uint32_t executors, Reports &received) {
   lockstep_options options;
   lockstep_options_init(&options, sizeof(options));
   options.workers = 2;
   options.executors = executors;
-  options.deadline_seconds = 0.05;
+  options.deadline_seconds = 0.5;
   options.report_context = &received;
   return options;
 }

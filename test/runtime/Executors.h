@@ -78,12 +78,14 @@ public:
   }
 
   /// All executors are idle and no message is in flight: only a deadline can
-  /// end the runs.
+  /// end the runs. A message is counted before it wakes its receiver, so they
+  /// must be idle twice.
   bool isIdle() const {
     uint64_t before = messages();
-    for (const auto &session : sessions)
-      if (session->idleWorkers() < session->workers())
-        return false;
+    for (int i = 0; i < 2; ++i)
+      for (const auto &session : sessions)
+        if (session->idleWorkers() < session->workers())
+          return false;
     return messages() == before;
   }
 
