@@ -111,7 +111,9 @@ TEST_P(CApiWithExecutors, isWhole) { // [7-non-tensor]
   lockstep_session_close(session);
 }
 
-/// The context of a session's report functions. A kernel waits for `calls`.
+/// The context of a session's report functions. A kernel waits for `calls`. It
+/// is never freed: a run that misses its deadline leaves kernels behind, which
+/// may end after the test.
 struct Reports {
   std::atomic<int> calls{0};
   std::string text, json;
@@ -153,7 +155,8 @@ TEST_P(CApiWithExecutors, reportsADeadline) {
   TestProgram p(2);
   p.call(
       [](void *const *, const int64_t *, int64_t) {
-        while (!reports->calls)
+        Reports *mine = reports;
+        while (!mine->calls)
           std::this_thread::yield();
       },
       {}, {});
@@ -161,8 +164,7 @@ TEST_P(CApiWithExecutors, reportsADeadline) {
   p.ret();
   p.file();
   ASSERT_TRUE(p.writer.writeFile(path).ok());
-  Reports received;
-  reports = &received;
+  Reports &received = *(reports = new Reports);
   lockstep_options options = reportingOptions(GetParam(), received);
   options.on_deadline = remember;
   lockstep_session *session = nullptr;
@@ -195,7 +197,7 @@ TEST_P(CApiWithExecutors, reportsALongWait) {
   p.ret();
   p.file();
   ASSERT_TRUE(p.writer.writeFile(path).ok());
-  Reports received;
+  Reports &received = *(reports = new Reports);
   lockstep_options options = reportingOptions(GetParam(), received);
   options.on_deadline = remember;
   options.on_long_wait = rememberAndInterrupt;
