@@ -24,9 +24,8 @@ class Collective_Enum<string name, string summary, list<I32EnumAttrCase> cases> 
   let genSpecializedAttr = 0;
 }
 
-// The numbers are those in the schema of the artifact.
-// The numbers are those of the artifact's schema. Its 11, a barrier, is an
-// operation of its own here.
+// The numbers are those of `CollectiveKind` in runtime/schema/artifact.fbs. Its
+// number 11, a barrier, is an operation of its own in this dialect.
 def Collective_Kind : Collective_Enum<"Kind", "kind of a collective", [
   I32EnumAttrCase<"AllReduce", 0, "all_reduce">, I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
   I32EnumAttrCase<"AllGather", 2, "all_gather">, I32EnumAttrCase<"Reduce", 3, "reduce">,
@@ -35,6 +34,7 @@ def Collective_Kind : Collective_Enum<"Kind", "kind of a collective", [
   I32EnumAttrCase<"Send", 8, "send">, I32EnumAttrCase<"Recv", 9, "recv">, I32EnumAttrCase<"Permute", 10, "permute">]>;
 def Collective_KindAttr : EnumAttr<Collective_Dialect, Collective_Kind, "kind">;
 
+// The numbers are those of `Reduction` in runtime/schema/artifact.fbs.
 def Collective_Reduction : Collective_Enum<"Reduction", "reduction of a collective", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Product", 2, "product">,
   I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Max", 4, "max">]>;

@@ -30,7 +30,9 @@
 
 namespace lockstep::collective {
 
-/// The communication between replicas, as a resource of memory effects.
+/// The communication between replicas, as a resource of memory effects: an
+/// operation that communicates reads and writes it, so that it is neither
+/// removed nor moved across another.
 struct CommunicationResource
     : mlir::SideEffects::Resource::Base<CommunicationResource> {
   llvm::StringRef getName() final { return "collective.communication"; }
@@ -44,7 +46,7 @@ const runtime::CollectiveProperties &propertiesOf(Kind kind);
 /// `result`: the same type, or the f32 that f16 and bf16 accumulate in.
 bool isReductionResult(mlir::RankedTensorType operand, mlir::Type result);
 
-/// Bytes of a tensor of static shape, row-major and without gaps.
+/// The bytes of a tensor of static shape, stored without gaps.
 int64_t getByteSize(mlir::RankedTensorType type);
 } // namespace lockstep::collective
 
@@ -53,10 +55,10 @@ int64_t getByteSize(mlir::RankedTensorType type);
 
 namespace lockstep::collective {
 
-/// Verifies a start against the ranks of its group, ascending: that a
-/// point-to-point collective has two, that a permute has a source among them
-/// for each, and that the rows of operands and results fit their number. Emits
-/// an error otherwise.
+/// Verifies a start against `ranks`, the ranks of its group in ascending order:
+/// a point-to-point collective has two; a permute has one source for each,
+/// which is one of them or none; and the numbers of rows of operands and
+/// results fit the number of ranks. Emits an error otherwise.
 llvm::LogicalResult verifyMembers(StartOp start, llvm::ArrayRef<int64_t> ranks);
 
 } // namespace lockstep::collective

@@ -8,15 +8,15 @@
 
 namespace lockstep {
 
-/// The size of an integer, a float or an index in memory, rounded up to whole
-/// bytes; an index has 64 bits.
+/// The size of an element in memory in bytes, rounded up: of an integer, a
+/// float or an index, which has 64 bits. Other types are not supported.
 inline int64_t getElementBytes(mlir::Type element) {
   return element.isIndex() ? 8
                            : static_cast<int64_t>(llvm::divideCeil(
                                  element.getIntOrFloatBitWidth(), 8));
 }
 
-/// The size of a tensor in bytes; dynamic dimensions count as 1.
+/// The size of a tensor in bytes, as if each dynamic dimension were 1.
 inline int64_t getStaticBytes(mlir::RankedTensorType type) {
   int64_t bytes = getElementBytes(type.getElementType());
   for (int64_t size : type.getShape())

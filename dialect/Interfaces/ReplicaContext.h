@@ -1,7 +1,7 @@
 //===- ReplicaContext.h - The two contexts of a program ---------*- C++ -*-===//
 //
 // The traits that restrict an operation to replica or cross-replica context,
-// and their common verifier (reference, section 1.1).
+// and their common verifier (docs/semantics.md, section 1.1).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +18,20 @@ enum class Context { Replica, CrossReplica };
 /// "replica" or "cross-replica".
 llvm::StringRef stringifyContext(Context context);
 
-/// The context that is opened by the nearest enclosing operation that opens
-/// one; nullopt if there is none.
+/// The context that the nearest enclosing `OpensContextInterface` operation
+/// opens; nullopt if there is none.
 std::optional<Context> getEnclosingContext(mlir::Operation *op);
 
 namespace detail {
 /// Succeeds if the nearest enclosing operation that opens a context opens one
-/// of `allowed`. Otherwise emits [E_CONTEXT] at `op` with a note at the opener.
+/// of `allowed`, or if there is none and `op` is in a private function, whose
+/// context is that of its callers. Otherwise emits the error [E_CONTEXT] at
+/// `op`, with a note at the operation that opens the context.
 llvm::LogicalResult verifyContext(mlir::Operation *op,
                                   llvm::ArrayRef<Context> allowed);
 } // namespace detail
 
+/// The trait of operations that must be in replica context.
 template <typename ConcreteType>
 class InReplicaContext
     : public mlir::OpTrait::TraitBase<ConcreteType, InReplicaContext> {
@@ -38,6 +41,7 @@ public:
   }
 };
 
+/// The trait of operations that must be in cross-replica context.
 template <typename ConcreteType>
 class InCrossReplicaContext
     : public mlir::OpTrait::TraitBase<ConcreteType, InCrossReplicaContext> {
@@ -47,6 +51,7 @@ public:
   }
 };
 
+/// The trait of operations that must be in one of the two contexts.
 template <typename ConcreteType>
 class InAnyContext
     : public mlir::OpTrait::TraitBase<ConcreteType, InAnyContext> {

@@ -1,8 +1,10 @@
 //===- Uniformity.td - Equal on all replicas ---------------*- tablegen -*-===//
 //
-// The transfer function of the uniformity analysis is the join of an operation's operands.
-// Operations with a different one (the result of an all-reduce is uniform even if operands vary,
-// a replica id varies without operands) implement this interface.
+// A value is uniform if it is equal on all replicas. By default the uniformity
+// analysis considers a result uniform if all operands of the operation are.
+// Operations for which this is not so implement this interface: the result of
+// an all-reduce is uniform whatever its operands are, and a replica id is not
+// uniform although it has no operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +16,14 @@ include "mlir/IR/OpBase.td"
 def UniformityOpInterface : OpInterface<"UniformityOpInterface"> {
   let cppNamespace = "::lockstep";
   let description = [{
-    An operation whose results' uniformity does not follow from its operands.
+    An operation whose results are equal on all replicas, or differ between
+    them, regardless of whether its operands are equal on all replicas.
   }];
   let methods = [
-    InterfaceMethod<"Whether the given result is equal on all replicas. `symbols` is used to look up variables and groups.",
+    InterfaceMethod<[{
+        Whether result number `index` is equal on all replicas. `symbols` is
+        used to look up variables and groups.
+      }],
       "::lockstep::ResultUniformity", "getResultUniformity",
       (ins "unsigned":$index, "::mlir::SymbolTableCollection &":$symbols)>
   ];

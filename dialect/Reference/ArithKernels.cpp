@@ -17,6 +17,7 @@ namespace lockstep::interpret {
 // Integers
 //===----------------------------------------------------------------------===//
 
+/// Applies `F` to the zero-extended bits of integers.
 template <auto F>
 static void unsignedLoop(const LaneKernel &kernel, void *to,
                          const void *const *from, int64_t count) {
@@ -28,6 +29,7 @@ static void unsignedLoop(const LaneKernel &kernel, void *to,
     result[i] = F(a[i], b[i]) & mask;
 }
 
+/// Applies `F` to sign-extended integers.
 template <auto F>
 static void signedLoop(const LaneKernel &kernel, void *to,
                        const void *const *from, int64_t count) {
@@ -42,8 +44,9 @@ static void signedLoop(const LaneKernel &kernel, void *to,
                 mask;
 }
 
-/// Shifts, with the width of the type: shifting by the width or more is
-/// defined here, though the 64-bit operation would shift differently.
+/// Applies `F(a, b, width)` to the zero-extended bits of integers. Shifts
+/// depend on the width of the type: they define the result of shifting by the
+/// width or more, for which a shift of 64 bits has another result or none.
 template <auto F>
 static void shiftLoop(const LaneKernel &kernel, void *to,
                       const void *const *from, int64_t count) {
@@ -55,6 +58,8 @@ static void shiftLoop(const LaneKernel &kernel, void *to,
     result[i] = F(a[i], b[i], width) & widthMask(width);
 }
 
+// Divisions by zero result in all ones, with the dividend as the remainder
+// (`getLaneKernel`).
 static uint64_t divideUnsigned(uint64_t a, uint64_t b) {
   return b ? a / b : ~uint64_t(0);
 }
@@ -70,6 +75,7 @@ static int64_t divideSigned(int64_t a, int64_t b) {
 static int64_t remainderSigned(int64_t a, int64_t b) {
   return b == 0 ? a : b == -1 ? 0 : a % b;
 }
+/// The quotient rounded up or down, instead of toward zero.
 static int64_t divideRounded(int64_t a, int64_t b, bool up) {
   int64_t quotient = divideSigned(a, b), remainder = remainderSigned(a, b);
   if (b == 0 || remainder == 0)
@@ -156,9 +162,11 @@ static LaneKernel::Function getIntegerFunction(Operation *op) {
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-/// The outcomes of a comparison, as bits.
+/// The outcomes of comparing two numbers, as bits. A comparison is described by
+/// the set of outcomes for which it is true (`LaneKernel::accepted`).
 enum Outcome : unsigned { Less = 1, Equal = 2, Greater = 4, Unordered = 8 };
 
+/// Compares floats, or integers as unsigned ones.
 template <typename T>
 static void compareLoop(const LaneKernel &kernel, void *to,
                         const void *const *from, int64_t count) {
@@ -283,7 +291,8 @@ static void selectLoop(const LaneKernel &, void *to, const void *const *from,
 // Floats and conversions
 //===----------------------------------------------------------------------===//
 
-/// Maximum and minimum that propagate NaN, and order zeros by their signs.
+/// Maximum and minimum as in IEEE 754-2019: NaN if an operand is NaN, and -0 is
+/// less than +0.
 static constexpr auto maximum = [](auto a, auto b) {
   return std::isnan(a)                          ? a
          : std::isnan(b)                        ? b
@@ -332,7 +341,7 @@ static LaneKernel::Function getFloatFunction(Operation *op,
       .Default([](Operation *) { return nullptr; });
 }
 
-/// Integer to integer: truncates, or extends with zeros or the sign.
+/// Integer to integer: truncates, or extends with zeros or (`Signed`) the sign.
 template <bool Signed>
 static void resizeLoop(const LaneKernel &kernel, void *to,
                        const void *const *from, int64_t count) {
@@ -346,6 +355,7 @@ static void resizeLoop(const LaneKernel &kernel, void *to,
   }
 }
 
+/// Integer to float.
 template <typename T, bool Signed>
 static void toFloatLoop(const LaneKernel &kernel, void *to,
                         const void *const *from, int64_t count) {
@@ -356,13 +366,15 @@ static void toFloatLoop(const LaneKernel &kernel, void *to,
                        : static_cast<T>(a[i]);
 }
 
+/// Float to integer: truncates, saturates, and converts NaN to 0.
 template <typename T, bool Signed>
 static void toIntLoop(const LaneKernel &kernel, void *to,
                       const void *const *from, int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
   auto *a = static_cast<const T *>(from[0]);
   unsigned width = kernel.result.width, bits = Signed ? width - 1 : width;
-  // One more than the greatest integer: a power of two, hence exact.
+  // One more than the greatest integer. It is a power of two, so that the float
+  // is exact.
   T limit = std::ldexp(T(1), bits);
   uint64_t greatest = widthMask(bits),
            least = Signed ? uint64_t(1) << (width - 1) : 0;
@@ -384,10 +396,10 @@ template <typename To, typename From>
 constexpr auto convertLoop =
     &unaryLoop<To, From, [](From a) { return static_cast<To>(a); }>;
 
-/// Rounds to odd: `number` if it is a float, otherwise the one of its two
-/// adjacent floats whose last bit is set. Rounding that result to 16 bits is
-/// the same as rounding `number` itself (Boldo and Melquiond, "Emulation of FMA
-/// and correctly rounded sums").
+/// Rounds to odd: the result is `number` if that is a float, otherwise
+/// whichever of the two adjacent floats has an odd significand. Rounding the
+/// result to 16 bits is the same as rounding `number` itself (Boldo and
+/// Melquiond, "Emulation of FMA and correctly rounded sums").
 static float roundToOdd(double number) {
   auto nearest = static_cast<float>(number);
   bool isOdd = std::bit_cast<uint32_t>(nearest) & 1;
@@ -398,7 +410,7 @@ static float roundToOdd(double number) {
       nearest, static_cast<double>(nearest) < number ? INFINITY : -INFINITY);
 }
 
-/// Float to float; the rounding of the result type is applied afterwards.
+/// Float to float. `LaneKernel::run` rounds the result to a 16-bit type.
 static LaneKernel::Function getFloatResize(const LaneKernel &kernel) {
   bool fromFloat = kernel.operand.lane == Lane::Float,
        toFloat = kernel.result.lane == Lane::Float;
@@ -409,7 +421,8 @@ static LaneKernel::Function getFloatResize(const LaneKernel &kernel) {
   return toFloat ? convertLoop<float, double> : convertLoop<double, double>;
 }
 
-/// The same bits, converted through the bytes in which they are stored.
+/// Reinterprets bits, by way of the bytes of the element types, since integers
+/// of 64 bits and floats represent all widths in memory.
 static void bitcastLoop(const LaneKernel &kernel, void *to,
                         const void *const *from, int64_t count) {
   Value value(kernel.operand.lane, {count});

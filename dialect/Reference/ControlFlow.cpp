@@ -65,11 +65,12 @@ FailureOr<Instruction::Run> translate(scf::ForOp op, CodeBuilder &builder) {
   });
 }
 
-/// Iterations execute in any order; with a schedule it is random, drawn for
-/// each replica.
+/// Iterations may execute in any order. If the threads of replicas are
+/// scheduled at random (RandomSchedule.h), the order is random too, and
+/// different on each replica.
 FailureOr<Instruction::Run> translate(scf::ParallelOp op,
                                       CodeBuilder &builder) {
-  // Results of the iterations would have to be combined.
+  // A null function: loops with reductions are not supported.
   if (op.getNumResults() > 0)
     return Instruction::Run();
   FailureOr<CodePtr> body = builder.build(*op.getBody());
@@ -77,33 +78,35 @@ FailureOr<Instruction::Run> translate(scf::ParallelOp op,
     return failure();
   return Instruction::Run([body = *body, loops = op.getNumLoops()](
                               const Instruction &instruction, Frame &frame) {
+    // The operands are the lower bounds of all loops, then their upper bounds,
+    // then their steps.
     auto bound = [&](unsigned loop, unsigned which) {
       return static_cast<int64_t>(
           frame.peek(instruction.operands[which * loops + loop]).intAt(0));
     };
     // The iterations, as tuples of induction variables, built loop by loop.
-    std::vector<SmallVector<Value>> rounds(1);
+    std::vector<SmallVector<Value>> iterations(1);
     for (unsigned loop = 0; loop < loops; ++loop) {
       int64_t step = bound(loop, 2);
       if (step <= 0)
         return frame.fail(instruction.op,
                           "expected a positive step of the loop, found " +
                               Twine(step));
-      std::vector<SmallVector<Value>> more;
-      for (const SmallVector<Value> &round : rounds)
+      std::vector<SmallVector<Value>> extended;
+      for (const SmallVector<Value> &outer : iterations)
         for (int64_t i = bound(loop, 0); i < bound(loop, 1); i += step) {
           if (failed(frame.machine.spend(frame.replica, instruction.op,
                                          kOverhead)))
             return failure();
-          more.push_back(round);
-          more.back().push_back(Value::ofInt(static_cast<uint64_t>(i)));
+          extended.push_back(outer);
+          extended.back().push_back(Value::ofInt(static_cast<uint64_t>(i)));
         }
-      rounds = std::move(more);
+      iterations = std::move(extended);
     }
-    frame.machine.shuffle(frame.replica, rounds);
+    frame.machine.shuffle(frame.replica, iterations);
     SmallVector<Value> none;
-    for (SmallVector<Value> &round : rounds)
-      if (failed(body->call(frame, round, none)))
+    for (SmallVector<Value> &indices : iterations)
+      if (failed(body->call(frame, indices, none)))
         return failure();
     return success();
   });
@@ -119,8 +122,8 @@ FailureOr<Instruction::Run> translate(scf::WhileOp op, CodeBuilder &builder) {
     SmallVector<Value> carried = takeAll(frame, instruction.operands),
                        condition;
     while (true) {
-      // The first operand of the terminator is the condition; the others are
-      // the values that are forwarded.
+      // The operands of the terminator are the condition, then the values that
+      // are passed to the other region, or are the results of the loop.
       if (failed(before->call(frame, carried, condition)))
         return failure();
       frame.machine.noteBranch(frame.replica, instruction.op,
@@ -136,8 +139,8 @@ FailureOr<Instruction::Run> translate(scf::WhileOp op, CodeBuilder &builder) {
   });
 }
 
-/// Executes one of several regions; a missing one (an `if` without `else`) has
-/// no results.
+/// Executes `branch`, the chosen region of `instruction`. It is null for the
+/// missing `else` of an `if`, which has no results then.
 LogicalResult runBranch(const CodePtr &branch, const Instruction &instruction,
                         Frame &frame) {
   if (!branch)
@@ -194,15 +197,15 @@ FailureOr<Instruction::Run> translate(scf::ExecuteRegionOp op,
   return Instruction::Run(
       [body = std::move(*body)](const Instruction &instruction, Frame &frame) {
         SmallVector<Value> results;
-        Operation *end;
-        if (failed(body.call(frame, {}, results, end)))
+        Operation *terminator;
+        if (failed(body.call(frame, {}, results, terminator)))
           return failure();
         setResults(instruction, frame, results);
         return success();
       });
 }
 
-/// A kernel is a function on tensors.
+/// Executes the body of a kernel as that of a function on tensors.
 FailureOr<Instruction::Run> translate(device::InvokeOp op,
                                       CodeBuilder &builder) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(
@@ -219,8 +222,8 @@ FailureOr<Instruction::Run> translate(device::InvokeOp op,
       [body = std::move(*body)](const Instruction &instruction, Frame &frame) {
         SmallVector<Value> arguments = takeAll(frame, instruction.operands),
                            results;
-        Operation *end;
-        if (failed(body.call(frame, arguments, results, end)))
+        Operation *terminator;
+        if (failed(body.call(frame, arguments, results, terminator)))
           return failure();
         setResults(instruction, frame, results);
         return success();

@@ -234,8 +234,8 @@ Interpreter::runReplicas(const Function &step,
 }
 
 /// Checks that replicas which assigned a variable without communication have
-/// assigned equal values, except to variables that each replica has its own
-/// value of (on_read).
+/// assigned equal values, except to a variable of which each replica has a
+/// value of its own (on_read).
 LogicalResult Interpreter::checkCopies() {
   for (auto &[name, variable] : state) {
     if (failed(machine.checkCopies(variable, nullptr))) {

@@ -1,8 +1,8 @@
 //===- Interpreter.h - The reference interpreter ----------------*- C++ -*-===//
 //
-// Executes a module of the `replica` dialect directly, without code generation:
-// each replica on its own thread, with a rendezvous in each collective. It
-// defines the semantics that compiled code must have.
+// Executes a module of the `replica` dialect directly, without code generation.
+// Each replica has its own thread; threads rendezvous in collectives. The
+// interpreter defines the semantics that compiled code must have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +19,11 @@ struct Body;
 
 /// Executes steps (functions that every replica executes) and programs
 /// (functions that are executed once for all replicas) of one module, which
-/// must outlive it. A step in collective form is a `func.func` to which a step
-/// has been lowered, with operations of `collective`. Named `linalg` operations
-/// must have been generalized, and the strategy and the number of replicas be
-/// known (`buildInterpretPipeline` in `passes/Pipelines.h`).
+/// must outlive the interpreter. A step in collective form is a `func.func` to
+/// which a step has been lowered, with operations of `collective`. Before,
+/// named `linalg` operations must be generalized, and the strategy and the
+/// number of replicas be set (`buildInterpretPipeline` in
+/// `passes/Pipelines.h`). Not thread-safe: one run at a time.
 class Interpreter {
 public:
   /// Translates all steps and programs. Errors are diagnostics at the
@@ -35,8 +36,8 @@ public:
   ~Interpreter();
 
   int64_t replicas() const { return machine.replicas(); }
-  /// In the order of their declarations. Variables without an initial value are
-  /// zeros until they are set.
+  /// The variables, in the order of their declarations. Runs change them. One
+  /// without an initial value is zero until it is set.
   Variables &variables() { return state; }
 
   /// The step of that name, or null.
@@ -46,27 +47,29 @@ public:
   /// The module's program, if there is exactly one; otherwise null.
   replica::ProgramOp findOnlyProgram() const;
 
-  /// False for functions that have not been translated.
+  /// Whether `create` has translated `function`. The functions below may be
+  /// called only if so.
   bool canRun(mlir::FunctionOpInterface function) const;
 
-  /// Runs a step on all replicas: `arguments[r]` are those of replica r, their
-  /// shapes fit the argument types. `results[r]` are the results of replica r.
+  /// Runs a step on all replicas. `arguments[r]` are the arguments of replica
+  /// r, whose shapes must fit the argument types, and `results[r]` its results.
   /// Errors are diagnostics: a deadlock in a collective, an index out of range,
   /// shapes that do not fit, copies of a variable that have become different.
   llvm::LogicalResult run(replica::StepOp step,
                           llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
-  /// The same for a step in collective form: `arguments[r]` are those that are
-  /// bound to batches and scalars, `results[r]` those that are not bound to a
-  /// variable. Variables and the replica's rank are supplied by the
-  /// interpreter. Other functions are executed as by `runFunction`.
+  /// The same for a step in collective form. `arguments[r]` are only the
+  /// arguments that are bound to batches and scalars, and `results[r]` only the
+  /// results that are not bound to a variable: the interpreter supplies and
+  /// stores variables, and supplies the replica's rank. A function in another
+  /// form is executed as by `runFunction`.
   llvm::LogicalResult run(mlir::func::FuncOp step,
                           llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
-  /// The same for a function on tensors or a kernel: `arguments[r]` are all
-  /// arguments of replica r, `results[r]` all its results.
+  /// The same for a function on tensors or a kernel. `arguments[r]` are all
+  /// arguments of replica r, and `results[r]` all its results.
   llvm::LogicalResult
   runFunction(mlir::FunctionOpInterface function,
               llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
@@ -82,14 +85,14 @@ public:
   void setOptions(const RunOptions &options) { machine.options = options; }
   /// The error of the last run, if it failed.
   const Failure &getFailure() const { return machine.getFailure(); }
-  /// The batches that the iterator of a program loads: for each batch, its
-  /// tensors, as per-replica values. A run begins with the first batch.
+  /// Sets the batches that the iterator of a program loads: for each batch its
+  /// tensors, as per-replica values. Each run begins with the first batch.
   void setBatches(std::vector<std::vector<Value>> all) {
     batches.all = std::move(all);
   }
 
 private:
-  /// A step (of either form) or a program.
+  /// A function of the module that has been translated.
   struct Function {
     mlir::FunctionOpInterface op;
     std::shared_ptr<const Body> body;
@@ -99,12 +102,15 @@ private:
   explicit Interpreter(int64_t replicas) : machine(replicas, state, batches) {}
   llvm::LogicalResult addVariable(replica::VariableOp op);
   llvm::LogicalResult addFunction(mlir::FunctionOpInterface op);
+  /// The translation of `op`, which must exist.
   const Function *find(mlir::Operation *op) const;
   llvm::LogicalResult
   runReplicas(const Function &step,
               llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
               std::vector<llvm::SmallVector<Value>> &results);
+  /// Begins a run.
   void begin();
+  /// Emits an error if copies of a variable that must be equal differ.
   llvm::LogicalResult checkCopies();
 
   Variables state;

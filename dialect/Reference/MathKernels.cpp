@@ -1,7 +1,7 @@
 //===- MathKernels.cpp - Operations of `math` -----------------------------===//
 //
 // Floats of up to 32 bits are computed in float by the C library, f64 in
-// double.
+// double. `LaneKernel::run` then rounds the results to 16-bit types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
+/// Applies `F(bits, width)` to the zero-extended bits of integers of a width.
 template <auto F>
 static void intLoop(const LaneKernel &kernel, void *to, const void *const *from,
                     int64_t count) {
@@ -38,6 +39,7 @@ static uint64_t integerPower(uint64_t base, int64_t exponent) {
   return result;
 }
 
+/// A negative power of -1 is the power with the negated exponent.
 static void ipowi(const LaneKernel &kernel, void *to, const void *const *from,
                   int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
@@ -63,6 +65,7 @@ static void fpowi(const LaneKernel &kernel, void *to, const void *const *from,
         std::pow(a[i], static_cast<T>(signExtend(b[i], kernel.second.width)));
 }
 
+/// A predicate on floats.
 template <auto F>
 static LaneKernel::Function floatTest(const LaneKernel &kernel) {
   return kernel.operand.lane == Lane::Float ? &unaryLoop<uint64_t, float, F>

@@ -19,7 +19,7 @@ TensorType lockstep::replica::getComponent(Type type) {
 }
 
 //===----------------------------------------------------------------------===//
-// Regions of another context
+// Operations with a region in another context
 //===----------------------------------------------------------------------===//
 
 Context MergeCallOp::getOpenedContext() { return Context::CrossReplica; }
@@ -41,8 +41,10 @@ LogicalResult MergeCallOp::verify() {
     if (isa<MirroredType>(argument.getType()) ||
         getComponent(argument.getType()) != operand.getType())
       return emitOpError("expected a region argument of type ")
-             << operand.getType() << " or per replica of it, found "
-             << argument.getType();
+             << operand.getType() << " or "
+             << PerReplicaType::get(getContext(),
+                                    cast<TensorType>(operand.getType()))
+             << ", found " << argument.getType();
   }
   auto yield = cast<YieldOp>(body.getTerminator());
   if (yield.getNumOperands() != getNumResults())
@@ -56,8 +58,8 @@ LogicalResult MergeCallOp::verify() {
   return success();
 }
 
-/// Verifies a region whose arguments are `leading` others, then the components
-/// of `operands`. [1.2-select]
+/// Verifies that the arguments of a region, after the first `leading`, are the
+/// components of `operands`. [1.2-select]
 static LogicalResult verifyComponents(Operation *op, Block &body,
                                       OperandRange operands, unsigned leading) {
   if (body.getNumArguments() != operands.size() + leading)
@@ -73,8 +75,8 @@ static LogicalResult verifyComponents(Operation *op, Block &body,
   return success();
 }
 
-/// Verifies a region that yields `leading` other values, then the components of
-/// `results`.
+/// Verifies that the values that a region yields, after the first `leading`,
+/// are the components of `results`.
 static LogicalResult verifyYields(Operation *op, Block &body,
                                   ResultRange results, unsigned leading) {
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
@@ -256,9 +258,10 @@ static LogicalResult verifyDestination(Operation *op,
   return success();
 }
 
-/// Verifies the types of an element-wise reduction of `value` to `result`. With
-/// one replica, and for values that are equal on all replicas, the result may
-/// keep the type (reference, sections 2.1 and 4).
+/// Verifies the types of an element-wise reduction of `value` to `result`. A
+/// mean of integers is f64, but the result may also have integers: with one
+/// replica, and for a value that is equal on all replicas, the mean is the
+/// value itself (docs/semantics.md, sections 2.1 and 4).
 static LogicalResult verifyReduced(Operation *op, Reduction reduction,
                                    Type value, Type result) {
   TensorType component = getComponent(value), reduced = getComponent(result);
@@ -368,8 +371,8 @@ LogicalResult GatherOp::verify() {
     return emitOpError(
                "expected a tensor, per-replica or mirrored value, found ")
            << getValue().getType() << " [E_ARG_TYPE]";
-  // Whether the value must have the axis depends on the strategy: a pass checks
-  // it.
+  // The axis is verified by `apply-strategy`: with one replica, the result is
+  // the value itself, and any axis is valid.
   auto from = dyn_cast<RankedTensorType>(component);
   auto to = dyn_cast<RankedTensorType>(getResult().getType());
   if (!from || component == getResult().getType())

@@ -514,7 +514,7 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // A region argument for an operand of type T is a T or a per-replica T.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  // expected-error@+1 {{expected a region argument of type 'tensor<4xf32>' or per replica of it, found '!replica.mirrored<tensor<4xf32>>'}}
+  // expected-error@+1 {{expected a region argument of type 'tensor<4xf32>' or '!replica.per_replica<tensor<4xf32>>', found '!replica.mirrored<tensor<4xf32>>'}}
   replica.merge_call (%x : tensor<4xf32>) {
   ^bb0(%v: !replica.mirrored<tensor<4xf32>>):
     replica.yield
