@@ -26,6 +26,7 @@ SmallVector<TileRange> lockstep::getTileRanges(OpBuilder &builder, Location loc,
   SmallVector<TileRange> ranges;
   for (int64_t size : sizes)
     ranges.push_back({constant(0), constant(size), size, true});
+  // Delinearizes the tile number. The last split varies fastest.
   Value rest = tile;
   for (size_t i = splits.size(); i-- > 0;) {
     Split split = splits[i];
@@ -34,6 +35,8 @@ SmallVector<TileRange> lockstep::getTileRanges(OpBuilder &builder, Location loc,
     int64_t size = sizes[split.dim];
     int64_t part =
         llvm::alignTo(llvm::divideCeil(size, split.count), multiples[i]);
+    // The number of the part along this dimension. What is left for the first
+    // split is already below its count.
     Value number = rest;
     if (getNumTiles(splits.take_front(i)) > 1) {
       number =
@@ -41,7 +44,7 @@ SmallVector<TileRange> lockstep::getTileRanges(OpBuilder &builder, Location loc,
       rest = arith::DivUIOp::create(builder, loc, rest, constant(split.count));
     }
     Value begin = arith::MulIOp::create(builder, loc, number, constant(part));
-    // The last parts may be empty if `part` was rounded up.
+    // The last parts may be empty, since `part` has been rounded up.
     begin = arith::MinSIOp::create(builder, loc, begin, constant(size));
     Value end = arith::AddIOp::create(builder, loc, begin, constant(part));
     end = arith::MinSIOp::create(builder, loc, end, constant(size));

@@ -20,7 +20,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Elements of a vector that may be absent.
+/// The elements of a vector; none if the vector is absent.
 template <typename Vector> static auto elements(const Vector *vector) {
   using Element = std::decay_t<decltype(*vector->begin())>;
   return vector ? std::vector<Element>(vector->begin(), vector->end())
@@ -112,7 +112,8 @@ private:
         SmallVector<int64_t>(values.begin(), values.end()));
   }
 
-  /// The location for "model.py:42", or for the name of a value without a line.
+  /// The location for the text at `index` in the artifact's table: a file and a
+  /// line ("model.py:42"), or the name of a value.
   Location at(uint32_t index) {
     std::string_view line = artifact.location(index);
     auto [file, number] = StringRef(line.data(), line.size()).rsplit(':');
@@ -125,7 +126,8 @@ private:
     return FileLineColLoc::get(builder.getContext(), file, row, 0);
   }
 
-  /// "x86_64_v3" for the target "x86-64-v3".
+  /// The symbol name of a binary, for example "x86_64_v3" for the target
+  /// "x86-64-v3".
   static std::string symbolOf(StringRef target) {
     std::string symbol = target.str();
     std::replace_if(
@@ -155,7 +157,8 @@ private:
 
   void import(const artifact::Group &group) {
     std::vector<uint32_t> ranks = elements(group.ranks());
-    // Ranks beyond the replicas belong to other roles.
+    // If the group has all replicas and ranks of other roles, the operation
+    // lists only the latter.
     uint32_t replicas = tables.replicas();
     bool withReplicas =
         ranks.size() > replicas && ranks[replicas - 1] == replicas - 1;
@@ -189,7 +192,8 @@ private:
 
   FlatSymbolRefAttr roleOf(const artifact::Variable &variable) {
     std::vector<const artifact::Role *> roles = elements(tables.roles());
-    // The replicas are the first ranks.
+    // The operation does not name the role of the replicas, which have the
+    // first ranks.
     if (roles.empty() || roles[variable.role()]->first_rank() == 0)
       return {};
     return FlatSymbolRefAttr::get(builder.getContext(),
@@ -229,8 +233,8 @@ private:
 
   LogicalResult import(const artifact::Program &table) {
     OpBuilder::InsertionGuard guard(builder);
-    // Programs with the same name are the parts of several roles. The first,
-    // that of the replicas, has the name as its symbol.
+    // Programs with the same name are those of several roles for one step. Only
+    // the first, which is the replicas', has the name as its symbol.
     bool isPart = !symbols.insert(text(table.name())).second;
     std::string symbol =
         isPart ? (text(table.name()) + "." + text(table.role())).str()
@@ -261,7 +265,7 @@ private:
     return success();
   }
 
-  /// Creates a block at each target of a jump or branch, and behind each
+  /// Creates a block at each target of a jump or branch, and after each
   /// terminator.
   void createBlocks(device::ProgramOp program,
                     ArrayRef<const artifact::Command *> commands) {
@@ -289,7 +293,8 @@ private:
   }
 
   LogicalResult importBuffers(const artifact::Program &table) {
-    // Batch tensors are bound to buffers in the order of the buffers.
+    // `inputs` has an entry for each batch tensor, in the order of the buffers
+    // that hold them. Other buffers may be at the same offset.
     std::vector<const artifact::Binding *> inputs = elements(table.inputs());
     auto input = inputs.begin();
     buffers.clear();
@@ -466,9 +471,10 @@ private:
   const artifact::Artifact &tables;
   Location location;
   OpBuilder builder;
+  /// The names of the programs so far.
   llvm::StringSet<> symbols;
-  /// The current program: slices by index, blocks by the index of their first
-  /// command.
+  /// The slices of the current program by the index of the buffer, and its
+  /// blocks by the index of their first command.
   SmallVector<Value> buffers;
   std::map<uint32_t, Block *> blocks;
 };

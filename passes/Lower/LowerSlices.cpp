@@ -1,4 +1,4 @@
-//===- LowerSlices.cpp - Rows of tensors as loops -------------------------===//
+//===- LowerSlices.cpp - Lookups and scatters of rows as loops ------------===//
 
 #include "passes/Lower/LowerSlices.h"
 
@@ -39,8 +39,9 @@ static Value combine(OpBuilder &b, Location loc, replica::Scatter kind,
   llvm_unreachable("unknown kind of scatter");
 }
 
-/// Combines row `source` of `values` into row `target` of `table`, with a loop
-/// for each further dimension.
+/// Combines the part of `table` at `target` with the part of `values` at
+/// `source`, both indices of the leading dimensions, and returns the new table.
+/// Creates a loop for each further dimension.
 static Value scatterRow(OpBuilder &builder, Location loc, replica::Scatter kind,
                         Value table, Value values, SmallVector<Value> target,
                         SmallVector<Value> source) {
@@ -80,7 +81,8 @@ Value lockstep::scatterRows(OpBuilder &builder, Location loc,
                Value index = arith::IndexCastOp::create(
                    b, loc, b.getIndexType(),
                    tensor::ExtractOp::create(b, loc, indices, i));
-               // Compared as unsigned, a negative index is too large.
+               // Indices outside of the table change nothing. A negative index,
+               // as an unsigned number, is too large.
                Value inside = arith::CmpIOp::create(
                    b, loc, arith::CmpIPredicate::ult, index, rows);
                auto written = scf::IfOp::create(
@@ -113,7 +115,8 @@ Value lockstep::lookUpRows(OpBuilder &builder, Location loc, Value table,
       builder, loc, builder.getZeroAttr(type.getElementType()));
   Value init =
       tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
-  // A table without rows has no row to read instead.
+  // Below, an id outside of the table reads row 0 and selects zero. A table
+  // without rows has no row 0, and all results are zero.
   if (tableType.getDimSize(0) == 0)
     return linalg::FillOp::create(builder, loc, zero, init).getResult(0);
 
@@ -123,21 +126,21 @@ Value lockstep::lookUpRows(OpBuilder &builder, Location loc, Value table,
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   Value rows = countRows(builder, loc, table),
-        noRow = arith::ConstantIndexOp::create(builder, loc, 0);
+        rowZero = arith::ConstantIndexOp::create(builder, loc, 0);
   return linalg::GenericOp::create(
              builder, loc, TypeRange(type), ids, init,
              ArrayRef<AffineMap>{first, all}, iterators,
              [&](OpBuilder &b, Location, ValueRange in) {
                Value id =
                    arith::IndexCastOp::create(b, loc, b.getIndexType(), in[0]);
-               // Compared as unsigned, a negative id is too large. [8-lookup]
+               // A negative id, as an unsigned number, is too large. [8-lookup]
                Value inside = arith::CmpIOp::create(
                    b, loc, arith::CmpIPredicate::ult, id, rows);
                SmallVector<Value> place{id};
                for (int64_t d = 1; d < rank; ++d)
                  place.push_back(linalg::IndexOp::create(b, loc, d));
                if (tableType.isDynamicDim(0)) {
-                 // There may be no row 0 to read instead.
+                 // The table may have no row 0: read only with a valid id.
                  auto read = [&](OpBuilder &b, Location) {
                    scf::YieldOp::create(
                        b, loc,
@@ -153,7 +156,7 @@ Value lockstep::lookUpRows(OpBuilder &builder, Location loc, Value table,
                          .getResults());
                  return;
                }
-               place[0] = arith::SelectOp::create(b, loc, inside, id, noRow);
+               place[0] = arith::SelectOp::create(b, loc, inside, id, rowZero);
                Value element = tensor::ExtractOp::create(b, loc, table, place);
                linalg::YieldOp::create(
                    b, loc,

@@ -1,4 +1,4 @@
-//===- LowerSlices.h - Rows of tensors as loops -----------------*- C++ -*-===//
+//===- LowerSlices.h - Lookups and scatters of rows as loops ----*- C++ -*-===//
 
 #ifndef LOCKSTEP_PASSES_LOWER_LOWERSLICES_H
 #define LOCKSTEP_PASSES_LOWER_LOWERSLICES_H

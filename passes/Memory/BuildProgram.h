@@ -7,7 +7,11 @@
 
 namespace lockstep {
 
-/// Replaces `step` by an equivalent `device.program` on the storages of `plan`.
+/// Replaces `step`, a function on tensors, by an equivalent `device.program` on
+/// the memory that has been planned for it. `plan` has the storage of each
+/// value with its offset, `placement` the sizes of the arenas, and `layout` the
+/// addresses of variables, inputs, scalars and constants. Fails, with an error
+/// at the operation, if an operation of `step` cannot be converted.
 llvm::FailureOr<device::ProgramOp>
 buildProgram(mlir::func::FuncOp step, const StoragePlan &plan,
              const PlacementResult &placement, const StepLayout &layout,

@@ -9,7 +9,8 @@ using namespace mlir;
 
 namespace {
 
-/// "@step_26 (model.py:57)", "'scf.for' (model.py:126)"
+/// An operation in a remark: "@step_26 (model.py:57)" for a kernel, otherwise
+/// for example "'scf.for' (model.py:126)".
 std::string nameOf(Operation *op) {
   auto invoke = dyn_cast<device::InvokeOp>(op);
   return (invoke ? ("@" + invoke.getKernel()).str()
@@ -22,6 +23,7 @@ std::string sizeText(Value value) {
   return typeText(type) + " (" + bytesText(getByteSize(value)) + ")";
 }
 
+/// Emits the remarks about the memory plan of one step.
 class MemoryExplainer {
 public:
   MemoryExplainer(func::FuncOp step, const StoragePlan &plan,
@@ -47,6 +49,7 @@ public:
   }
 
 private:
+  /// The options of a remark called `name` about this step.
   remark::RemarkOpts about(StringRef name) {
     return decision(Stage::Memory, name, step.getSymName());
   }
@@ -61,8 +64,8 @@ private:
                .str();
   }
 
-  /// The sum of sizes of the storages that are placed in `space`, and their
-  /// number.
+  /// The number of the storages that are placed in `space`, and the sum of
+  /// their sizes in bytes.
   std::pair<int64_t, int64_t> measure(device::Space space) const {
     int64_t count = 0, bytes = 0;
     for (const Storage &storage : plan.storages)
@@ -78,12 +81,12 @@ private:
     if (count > 0 && replicas > 1)
       remark::passed(step.getLoc(), about("Shared"))
           << countText(count, "value") +
-                 " equal on all replicas: stored once a process, " +
+                 " equal on all replicas: stored once per process, " +
                  bytesText(bytes) + " instead of " +
                  bytesText(bytes * replicas);
   }
 
-  /// Counts results in the memory of an operand.
+  /// Reports how many kernels' results are written to the memory of an operand.
   void explainInPlace() {
     int64_t count = 0;
     step.walk([&](device::InvokeOp invoke) {
@@ -103,6 +106,8 @@ private:
   // Copies
   //===--------------------------------------------------------------------===//
 
+  /// Reports which operands of a collective are computed in the memory from
+  /// which it reads, and why others are copied there.
   void explainBucket(collective::StartOp start) {
     ArrayRef<StorageId> storages = plan.startOperands.at(start);
     std::string channel =
@@ -116,13 +121,16 @@ private:
         ++inPlace;
         continue;
       }
-      StringRef reason = "another collective or another operand has it already";
+      StringRef reason =
+          "its memory already belongs to another operand or collective";
       if (source.space == device::Space::Shared)
         reason =
-            "it is stored once for all replicas, and each has to give its own";
+            "it is stored once for all replicas, but each replica needs an "
+            "operand of its own";
       else if (source.fixed)
-        reason = "it is a variable, an argument or a constant, with a place of "
-                 "its own";
+        reason =
+            "it is a variable, an argument or a constant, whose address is "
+            "fixed";
       remark::missed(start.getLoc(), about("Copied"))
           << (sizeText(operand) + atLine(operand.getLoc()) +
               " is copied to the operands" + channel + ": " + reason)
@@ -141,6 +149,8 @@ private:
                                                          "device.binding");
   }
 
+  /// Reports which variables are updated in place, and why the new values of
+  /// others are copied.
   void explainVariables() {
     llvm::StringMap<BlockArgument> variables;
     for (BlockArgument argument : step.getArguments())
@@ -194,29 +204,30 @@ private:
                  " updated in place";
   }
 
-  /// Why `value` is not computed in the memory of the variable whose value was
-  /// `old`.
+  /// Why `value`, the new value of a variable, is not computed in the memory of
+  /// its old value `old`.
   std::string reasonFor(Value value, BlockArgument old) {
     Operation *producer = value.getDefiningOp();
     auto invoke = dyn_cast_or_null<device::InvokeOp>(producer);
     if (!producer)
-      return "it is the value of another variable";
+      return "it is not computed, but an argument of the step";
     if (!invoke)
       return "it is not the result of a kernel, but of " + nameOf(producer);
     for (Operation *user : old.getUsers()) {
       Operation *ancestor = producer->getBlock()->findAncestorOpInBlock(*user);
       if (ancestor && ancestor != producer &&
           producer->isBeforeInBlock(ancestor) && !isa<func::ReturnOp>(ancestor))
-        return nameOf(ancestor) + " still reads the old value behind " +
+        return nameOf(ancestor) + " still reads the old value after " +
                nameOf(producer);
     }
     if (llvm::is_contained(invoke.getOperands(), old))
       return nameOf(producer) +
-             " reads the old value, and may not write where it reads";
+             " reads the old value, and cannot overwrite it in place";
     return "its memory has to be shared, but " + nameOf(producer) +
            " runs on each replica";
   }
 
+  /// Reports how many values that a loop carries are copied in each iteration.
   void explainCarried(Operation *loop, ValueRange yielded,
                       ValueRange arguments) {
     int64_t count = 0, bytes = 0;
@@ -263,6 +274,6 @@ void lockstep::explainOnce(device::ProgramOp program, int64_t replicas) {
                        : std::string()) +
                " executed once for " + std::to_string(replicas) +
                " replicas (channel " + std::to_string(once.getChannel()) +
-               "): what they compute is equal on all";
+               "): their results are equal on all replicas";
   });
 }

@@ -10,7 +10,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// How many kernels behind a wait are searched for one that could hide it.
+/// How many kernels after the wait of a collective are searched for one that
+/// could hide the collective.
 static constexpr size_t kLookahead = 64;
 
 ScheduleRemarks::ScheduleRemarks(Block &block, StringRef function,
@@ -59,7 +60,8 @@ Operation *ScheduleRemarks::producerOf(Value value) const {
   return producer ? block.findAncestorOpInBlock(*producer) : nullptr;
 }
 
-/// "@step_19 (model.py:37)", "the loop (model.py:126)"
+/// An operation in a remark: "@step_19 (model.py:37)" for a kernel, otherwise
+/// for example "'scf.for' (model.py:126)".
 static std::string nameOf(Operation *op) {
   auto invoke = dyn_cast<device::InvokeOp>(op);
   std::string name = invoke ? ("@" + invoke.getKernel()).str()
@@ -67,11 +69,13 @@ static std::string nameOf(Operation *op) {
   return name + atLine(op->getLoc());
 }
 
+/// Reports where a collective starts, what it waits for, and which kernels are
+/// executed until its results are needed, or why none are.
 void ScheduleRemarks::explain(collective::StartOp start) {
   auto wait = cast<collective::WaitOp>(*start->user_begin());
   unsigned from = position(start), to = position(wait);
 
-  // The position of the start.
+  // Where the collective starts.
   Operation *last = lastProducer(start);
   size_t now = kernelsBefore(from), written = before.lookup(start);
   std::string text = collectiveText(start) + " starts at " +
@@ -80,7 +84,7 @@ void ScheduleRemarks::explain(collective::StartOp start) {
   if (written > now)
     text += ", " + std::to_string(written - now) + " earlier than written";
   if (last)
-    text += "; its last operand is of " + nameOf(last);
+    text += "; its last operand is computed by " + nameOf(last);
 
   // The first use of the results.
   Operation *user = nullptr;
@@ -106,7 +110,8 @@ void ScheduleRemarks::explain(collective::StartOp start) {
 }
 
 std::string ScheduleRemarks::reasonOfExposure(collective::WaitOp wait) const {
-  // What depends on a collective that ends there or later cannot hide it.
+  // Kernels that depend on the results of this collective cannot hide it, nor
+  // can those that depend on a later wait.
   llvm::DenseSet<Operation *> dependents;
   size_t searched = 0;
   for (Operation *op : ArrayRef(ops).drop_front(position(wait))) {
@@ -125,13 +130,14 @@ std::string ScheduleRemarks::reasonOfExposure(collective::WaitOp wait) const {
     if (!isa<device::InvokeOp>(op))
       continue;
     if (!depends)
-      return nameOf(op) + " behind it could, but " +
-             (sharesProcess ? "for it all replicas have to arrive"
-                            : "the collective has arrived before");
+      return nameOf(op) + " does not depend on it, but " +
+             (sharesProcess ? "is executed once, when all replicas have arrived"
+                            : "is scheduled after its expected end");
     if (++searched == kLookahead)
-      return "the next " + std::to_string(searched) + " kernels need it";
+      return "the next " + std::to_string(searched) + " kernels depend on it";
   }
-  return "every kernel behind it needs its result, or a later one";
+  return "every later kernel depends on its result, or on that of a later "
+         "collective";
 }
 
 Operation *ScheduleRemarks::lastProducer(collective::StartOp start) const {
@@ -143,8 +149,8 @@ Operation *ScheduleRemarks::lastProducer(collective::StartOp start) const {
   return last;
 }
 
-/// Reports a collective whose operands are ready, but which has to wait for the
-/// start of the previous one, as the order does not change.
+/// Reports a collective whose operands are ready before the previous collective
+/// starts. It has to wait for that, since collectives keep their order.
 void ScheduleRemarks::explainOrder(collective::StartOp start,
                                    collective::StartOp previous) {
   Operation *last = lastProducer(start);
@@ -159,8 +165,8 @@ void ScheduleRemarks::explainOrder(collective::StartOp start,
                collectiveText(previous) + " before it is not ready";
 }
 
-/// Reports for how many kernels the first ready member of a bucket waits for
-/// the last one.
+/// Reports how many bytes of a bucket are ready before its last member, and how
+/// many kernels are executed between its first and its last one.
 void ScheduleRemarks::explainMembers(collective::StartOp start) {
   Value first, last;
   for (Value operand : start.getInputs()) {
@@ -189,7 +195,8 @@ void ScheduleRemarks::explainMembers(collective::StartOp start) {
   remark::analysis(start.getLoc(),
                    decision(Stage::Schedule, "BucketReadiness", function))
       << "its bucket waits for the last member, " + valueText(last) + ": " +
-             bytesText(ready) + " are ready before, the first " +
+             bytesText(ready) + " are ready earlier, the first of them " +
              countText(waited, "kernel") +
-             " before; a bound (bytes_per_pack) lets them start earlier";
+             " earlier; smaller buckets (bytes_per_pack) let them start "
+             "earlier";
 }

@@ -1,4 +1,4 @@
-//===- WitnessText.cpp - Examples for the user ----------------------------===//
+//===- WitnessText.cpp - Counterexamples as text and attributes -----------===//
 
 #include "passes/Verify/Witness.h"
 
@@ -17,11 +17,13 @@ using namespace mlir;
 using interpret::Lane;
 using Data = interpret::Value;
 
-/// Tensors with more elements are printed only if all elements are equal, and
-/// not recorded with the error. (Printing an element in which two replicas
-/// differ could mislead: it need not be the one that decides.)
+/// Tensors with more elements than these are not printed in an error, and not
+/// recorded with it, unless all elements are equal. (Printing one element in
+/// which two replicas differ could mislead: the paths that they take need not
+/// depend on it.)
 static constexpr int64_t kMostPrinted = 4, kMostRecorded = 4096;
 
+/// Whether all elements are equal.
 static bool isFilled(const Data &value) {
   size_t bytes = interpret::laneBytes(value.lane());
   const std::byte *data = value.as<std::byte>();
@@ -31,17 +33,18 @@ static bool isFilled(const Data &value) {
   return true;
 }
 
-/// The fewest digits that identify the number.
-static std::string describeFloat(double number, unsigned most) {
-  for (unsigned digits = 1; digits < most; ++digits) {
+/// The number with the fewest digits that distinguish it from all others of its
+/// type. `maxDigits` are always enough: 9 for f32, 17 for f64.
+static std::string describeFloat(double number, unsigned maxDigits) {
+  for (unsigned digits = 1; digits < maxDigits; ++digits) {
     std::string text =
         llvm::formatv("{0}", llvm::format("%.*g", digits, number)).str();
     double read = std::strtod(text.c_str(), nullptr);
-    if (most > 9 ? read == number
-                 : static_cast<float>(read) == static_cast<float>(number))
+    if (maxDigits > 9 ? read == number
+                      : static_cast<float>(read) == static_cast<float>(number))
       return text;
   }
-  return llvm::formatv("{0}", llvm::format("%.*g", most, number)).str();
+  return llvm::formatv("{0}", llvm::format("%.*g", maxDigits, number)).str();
 }
 
 static std::string describeElement(const Data &value, int64_t index,
@@ -56,7 +59,8 @@ static std::string describeElement(const Data &value, int64_t index,
   return std::to_string(interpret::signExtend(value.intAt(index), width));
 }
 
-/// "0.5", "[1, 2]", "2x3 elements of 0.5"; empty if it is too long.
+/// A value as text, for example "0.5", "[1, 2]" or "2x3 elements of 0.5"; empty
+/// if it has too many elements.
 static std::string describeValue(const Data &value, Type type) {
   if (value.shape().empty())
     return describeElement(value, 0, type);
@@ -75,7 +79,7 @@ static std::string describeValue(const Data &value, Type type) {
   return text + "]";
 }
 
-/// The user's name of an argument or batch tensor.
+/// The user's name of an argument or of a tensor of a batch.
 static std::string getName(FunctionOpInterface function, Value value) {
   if (auto result = dyn_cast<OpResult>(value)) {
     // The iterator of a program is one of its arguments.
@@ -95,17 +99,17 @@ static std::string getName(FunctionOpInterface function, Value value) {
                  : "argument " + std::to_string(index);
 }
 
-/// The input of `replica` for an argument, or for a tensor of the first batch;
-/// null if there is none.
-static const Data *getValue(const InputSample &draw, Value value,
+/// The value of an argument on `replica`, or of a tensor of a batch, for which
+/// it is that in the first batch; null if there is none.
+static const Data *getValue(const InputSample &sample, Value value,
                             unsigned replica) {
   if (auto result = dyn_cast<OpResult>(value)) {
-    if (!isa<replica::NextOp>(result.getOwner()) || draw.batches.empty())
+    if (!isa<replica::NextOp>(result.getOwner()) || sample.batches.empty())
       return nullptr;
-    return &draw.batches.front()[result.getResultNumber()]
+    return &sample.batches.front()[result.getResultNumber()]
                 .components()[replica];
   }
-  return &draw.arguments[replica][cast<BlockArgument>(value).getArgNumber()];
+  return &sample.arguments[replica][cast<BlockArgument>(value).getArgNumber()];
 }
 
 std::string WitnessSearch::describe(const Witness &witness,
@@ -163,12 +167,12 @@ static Attribute toAttribute(const Data &value, Type type) {
 }
 
 DictionaryAttr WitnessSearch::getInputs(const Witness &witness) {
-  const InputSample &draw = *witness.inputs;
-  if (!draw.batches.empty())
+  const InputSample &sample = *witness.inputs;
+  if (!sample.batches.empty())
     return {};
   Builder builder(function.getContext());
   SmallVector<Attribute> all;
-  for (const std::vector<Data> &mine : draw.arguments) {
+  for (const std::vector<Data> &mine : sample.arguments) {
     SmallVector<Attribute> given;
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
       if (RandomInputs::isGiven(function, index)) {
@@ -182,7 +186,7 @@ DictionaryAttr WitnessSearch::getInputs(const Witness &witness) {
   for (auto variable :
        function->getParentOfType<ModuleOp>().getOps<replica::VariableOp>()) {
     Attribute value = toAttribute(
-        draw.variables.lookup(variable.getSymNameAttr()), variable.getType());
+        sample.variables.lookup(variable.getSymNameAttr()), variable.getType());
     if (!value)
       return {};
     variables.push_back(builder.getNamedAttr(variable.getSymName(), value));

@@ -3,7 +3,7 @@
 
 // Remarks on what a collective waits for, on what waits for it, and on the kernels that can hide it.
 // CHECK: model.py:9:3: remark: [Passed] Overlapped | Category:schedule | Function=hidden |
-// CHECK-SAME: all_reduce sum of 4xf32 (16 B) starts at 1 of 4 kernels, 1 earlier than written; its last operand is of @g (model.py:2);
+// CHECK-SAME: all_reduce sum of 4xf32 (16 B) starts at 1 of 4 kernels, 1 earlier than written; its last operand is computed by @g (model.py:2);
 // CHECK-SAME: its first use is @u (model.py:5); 2 kernels can hide it: @a, @b
 device.kernel @g(tensor<4xf32>) -> tensor<4xf32>
 device.kernel @a(tensor<4xf32>) -> tensor<4xf32>
@@ -24,10 +24,10 @@ func.func @hidden(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">
 
 // No kernel can hide it, since all later kernels need its result; some operands of its bucket are ready earlier.
 // CHECK: model.py:9:3: remark: [Missed] Exposed | Category:schedule | Function=exposed |
-// CHECK-SAME: all_reduce sum of 2 tensors (32 B) starts at 3 of 4 kernels; its last operand is of @b (model.py:4); its first use is @u (model.py:5);
-// CHECK-SAME: no kernel hides it: every kernel behind it needs its result
+// CHECK-SAME: all_reduce sum of 2 tensors (32 B) starts at 3 of 4 kernels; its last operand is computed by @b (model.py:4); its first use is @u (model.py:5);
+// CHECK-SAME: no kernel hides it: every later kernel depends on its result
 // CHECK: model.py:9:3: remark: [Analysis] BucketReadiness | Category:schedule | Function=exposed |
-// CHECK-SAME: its bucket waits for the last member, 4xf32 (model.py:4): 16 B are ready before, the first 2 kernels before
+// CHECK-SAME: its bucket waits for the last member, 4xf32 (model.py:4): 16 B are ready earlier, the first of them 2 kernels earlier
 device.kernel @g(tensor<4xf32>) -> tensor<4xf32>
 device.kernel @a(tensor<4xf32>) -> tensor<4xf32>
 device.kernel @b(tensor<4xf32>) -> tensor<4xf32>
