@@ -26,7 +26,7 @@ std::optional<uint32_t> startedChannel(const artifact::Command &command) {
 }
 
 static std::vector<uint32_t>
-elements(const flatbuffers::Vector<uint32_t> *vector) {
+toVector(const flatbuffers::Vector<uint32_t> *vector) {
   return vector ? std::vector<uint32_t>(vector->begin(), vector->end())
                 : std::vector<uint32_t>();
 }
@@ -47,8 +47,9 @@ Simulation::Simulation(const Artifact &artifact,
 
 Expected<SimulationResult> Simulation::run() {
   createClasses();
-  // A class executes commands until it needs what another has not yet
-  // started.
+  // Each class executes commands until it waits for a collective that another
+  // class has not started. The simulation ends when no class can continue: all
+  // have returned, or the others wait for the replica that fails.
   bool progress = true;
   while (progress) {
     progress = false;
@@ -69,7 +70,7 @@ Expected<SimulationResult> Simulation::run() {
 }
 
 void Simulation::createClasses() {
-  // Where an option makes one replica different, it is the last one.
+  // If the options make one replica different, it is the last one.
   bool isOneDifferent =
       options.delay > 0 || options.slowdown != 1 || options.failingChannel;
   if (replicas > 1 || !isOneDifferent)
@@ -83,6 +84,7 @@ void Simulation::createClasses() {
     each.registers.resize(program.registers());
     each.started.resize(program.channels());
   }
+  // The cores of the host are woken up before they execute any command.
   if (topology.reducesOnCompute)
     for (ReplicaClass &each : classes)
       each.now += topology.stepSeconds;
@@ -179,6 +181,8 @@ bool Simulation::step(size_t classIndex) {
 }
 
 bool Simulation::decide(ReplicaClass &self) {
+  // The data are not known: the condition of a command is true and false
+  // alternately.
   uint64_t count = self.decisions[self.command]++;
   if (count == 0 && &self == &classes[0]) {
     std::string_view place =
@@ -195,7 +199,8 @@ void Simulation::launch(size_t classIndex, const artifact::Launch &launch) {
   KernelShape shape = {.tiles = sharesTiles(kernel) ? kernel.grid() : 1,
                        .isOnce = isInOnce(classes[classIndex].command)};
   bool isOnCores = topology.reducesOnCompute;
-  // On one core, or on the replica's own device.
+  // The time on one core of the host or, if kernels do not run on the host, on
+  // the replica's own device.
   double seconds = 0;
   if (std::optional<double> profiled =
           options.profile ? options.profile->seconds[launch.kernel()]
@@ -211,9 +216,11 @@ void Simulation::launch(size_t classIndex, const artifact::Launch &launch) {
 }
 
 void Simulation::copy(size_t classIndex, const artifact::Copy &copy) {
+  // Each byte is read and written.
   double seconds = 2 * double(program.buffers()->Get(copy.source())->size()) /
                    topology.compute.bytesPerSecond;
-  // On the host a copy is a command like a kernel.
+  // On the host, a copy is executed like a kernel: with the same overhead of a
+  // launch, and by cores that replicas share.
   if (topology.reducesOnCompute)
     seconds = (seconds + topology.compute.launchSeconds) *
               cores.share({.isOnce = isInOnce(classes[classIndex].command)});
@@ -265,7 +272,7 @@ void Simulation::arrive(size_t classIndex, uint32_t channel) {
   if (instance.arrived < classes.size())
     return;
   double seconds = transferSeconds(self.command);
-  bool isFree = linkFree <= instance.arrival;
+  bool linkIsFree = linkFree <= instance.arrival;
   double begin = std::max(instance.arrival, linkFree);
   instance.isTransferred = true;
   instance.begin = begin;
@@ -277,13 +284,14 @@ void Simulation::arrive(size_t classIndex, uint32_t channel) {
        .end = instance.end,
        .command = self.command,
        .lane = linkLane(),
-       .cause = isFree ? instance.arrivalCause : lastTransfer});
+       .cause = linkIsFree ? instance.arrivalCause : lastTransfer});
   linkFree = instance.end;
   lastTransfer = instance.event;
   result.communication += seconds;
   if (isCollective(self.command))
     ++result.collectives;
-  // Reductions in the process take the cores from the kernels.
+  // On the host, reductions need the cores on which kernels run, so that no
+  // class continues before the collective has ended.
   if (topology.reducesOnCompute)
     for (size_t c = 0; c < classes.size(); ++c)
       waitUntil(c, instance);
@@ -326,12 +334,13 @@ double Simulation::transferSeconds(uint32_t index) {
   if (const artifact::Start *start = command.body_as_Start()) {
     uint64_t bytes = 0;
     const CollectiveProperties &kind = CollectiveProperties::of(start->kind());
-    for (uint32_t buffer : elements(start->operands()))
+    for (uint32_t buffer : toVector(start->operands()))
       bytes += accumulatedBytes(buffer, kind.isReduction);
     result.exchangedBytes += bytes;
     return collectiveSeconds(topology, start->kind(), replicas, bytes);
   }
-  // A barrier, or replicas of the process that arrive at a `once` section.
+  // A barrier, or the arrival at a `once` section, exchanges no data: it takes
+  // as long as an all_reduce of no bytes.
   return collectiveSeconds(topology, artifact::CollectiveKind::all_reduce,
                            replicas, 0);
 }

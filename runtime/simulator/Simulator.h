@@ -13,34 +13,39 @@
 #include "runtime/model/Topology.h"
 #include "runtime/simulator/KernelProfile.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace lockstep::runtime {
 
-/// One replica may differ from the others.
+/// What to simulate. `delay`, `slowdown` and `failingChannel` apply to one
+/// replica, the last one; the others behave alike.
 struct SimulationOptions {
-  /// Empty: the program "step", or the only one.
+  /// The name of the program. If it is empty, the program "step" is simulated,
+  /// or the artifact's only program.
   std::string program = {};
-  /// 0: as many as the artifact has been compiled for. Kernels are those of the
-  /// artifact for any number.
+  /// The number of replicas; 0: that for which the artifact was compiled. The
+  /// kernels are those of the artifact in any case.
   uint64_t replicas = 0;
-  /// Seconds by which one replica begins later than the others.
+  /// Seconds by which the replica begins later than the others; at least 0.
   double delay = 0;
-  /// How many times as long the kernels of one replica take.
+  /// The factor by which its kernels take longer; positive.
   double slowdown = 1;
   /// Measured times of kernels, instead of those of the cost model; not owned.
   const KernelProfile *profile = nullptr;
-  /// One replica stops before it starts this channel.
+  /// The replica stops before it starts a collective on this channel.
   std::optional<uint32_t> failingChannel = {};
-  /// A program that executes more commands, or more kernels and collectives, is
-  /// an error.
+  /// The simulation fails if the program executes more commands, or results in
+  /// more events.
   uint64_t mostCommands = 100'000'000, mostEvents = 10'000'000;
 };
 
-/// What one replica, or the link, does for some time.
+/// An interval in which replicas that behave alike execute a kernel or a copy,
+/// or wait, or in which the link transfers the data of a collective.
 struct SimulatedEvent {
+  /// A copy is a `kernel`; a barrier or a `once` section is a `collective`.
   enum class Kind : uint8_t { kernel, collective, wait };
   static constexpr size_t noCause = SIZE_MAX;
 
@@ -51,66 +56,77 @@ struct SimulatedEvent {
   uint32_t command = 0;
   /// Index into `SimulationResult::lanes`.
   size_t lane = 0;
-  /// The event whose end determined when this one began.
+  /// Index into `SimulationResult::events` of the event whose end determined
+  /// when this one began, or `noCause`.
   size_t cause = noCause;
 };
 
 /// The time that one command contributes to the critical path.
 struct CriticalPart {
+  /// The name as in `simulatedName`, and the user's line ("model.py:42").
   std::string name, location;
+  /// The sum over all executions on the critical path, and their number.
   double seconds = 0;
   uint64_t executions = 0;
 };
 
+/// The result of a simulation. All times are in seconds.
 struct SimulationResult {
   std::string program;
   uint64_t replicas = 0;
   /// From the start of the program until the last replica has finished.
   double seconds = 0;
-  /// Kernels of the replica that has the most to do.
+  /// The time that a replica spends in kernels and copies, for the replica that
+  /// spends most.
   double compute = 0;
   /// The time that the link is occupied.
   double communication = 0;
-  /// The time that replicas wait for collectives, that of the one that waits
-  /// longest; for a replica that is late or slow, too.
+  /// The time that a replica waits in collectives, for the replica that waits
+  /// longest. It includes waiting for a replica that arrives late.
   double exposed = 0;
-  /// The part of `communication` in which no replica waits for what is
-  /// transferred.
+  /// The part of `communication` in which no replica waits for the data that
+  /// are transferred.
   double hidden = 0;
-  /// The bytes that each replica contributes to collectives.
+  /// The bytes that each replica contributes to collectives; those of
+  /// reductions in the type in which they are accumulated.
   uint64_t exchangedBytes = 0;
+  /// The kernels that one replica launches, and the collectives.
   uint64_t kernels = 0, collectives = 0;
-  /// Memory of one replica: temporaries, variables and constants.
+  /// Bytes of one replica: temporaries, inputs, variables and constants.
   uint64_t memory = 0;
   /// In descending order of seconds.
   std::vector<CriticalPart> criticalPath;
-  /// Places where data decide about control flow. Such conditions are taken to
-  /// be true and false in turn.
+  /// The locations of branches whose conditions depend on data. Each condition
+  /// is assumed to be true and false alternately.
   std::vector<std::string> assumptions;
+  /// Names: one for all replicas that behave alike, or two if one replica
+  /// differs from the others; then "link".
   std::vector<std::string> lanes;
   std::vector<SimulatedEvent> events;
-  /// What the run would report if a replica failed; empty if all finish.
+  /// Which replica stops, and where the others then wait for it; empty if all
+  /// finish.
   std::string failure;
 
-  /// The least possible time for these kernels and collectives: the kernels
-  /// alone, or the link alone.
+  /// A lower bound of the time for these kernels and collectives: that of the
+  /// kernels alone or of the link alone, whichever is longer.
   double leastSeconds() const { return std::max(compute, communication); }
 };
 
 /// Simulates one execution of a program. Errors: a program or a failing channel
-/// that does not exist, several roles, collectives of some replicas only,
-/// options that are not finite, a profile of another artifact, an endless loop.
+/// that does not exist, several roles, a collective that not all replicas are
+/// members of, a delay or slowdown out of range, a profile of another artifact,
+/// more commands or events than `options` allow.
 Expected<SimulationResult> simulate(const Artifact &artifact,
                                     const Topology &topology,
                                     const SimulationOptions &options = {});
 
-/// The name of a command: a kernel's symbol, "all_reduce sum channel 3".
+/// The name of a command in events and reports: the symbol of a kernel, or for
+/// example "all_reduce sum channel 3".
 std::string simulatedName(const artifact::Artifact &artifact,
                           const artifact::Program &program, uint32_t command);
 
 /// Writes events as a Chrome trace with the fields of `lockstep-run --trace`,
-/// a lane for each kind of replica and one for the link.
-/// Error: the file cannot be written.
+/// with the lanes of `result`. Error: the file cannot be written.
 Status writeSimulatedTrace(const std::string &path, const Artifact &artifact,
                            const SimulationResult &result);
 

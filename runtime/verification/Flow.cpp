@@ -89,8 +89,8 @@ private:
     }
   }
 
-  /// Immediate post-dominators. The exit is one more block, to which every
-  /// return isLeader.
+  /// Immediate post-dominators. The exit is one more block, the successor of
+  /// every return.
   void findJoins() {
     uint32_t exit = uint32_t(flow.blocks.size());
     std::vector<std::vector<uint32_t>> predecessors(exit + 1);

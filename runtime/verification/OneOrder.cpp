@@ -13,12 +13,15 @@ namespace {
 
 using artifact::Space;
 
+/// The data-flow analysis of OneOrder.h. Its state is a set of slots: those
+/// whose values may differ between the ranks of the program.
 class Differences {
 public:
   Differences(const Model &model, const Program &program, ProofRule brokenRule)
       : model(model), program(program), slice(program.slice),
         brokenRule(brokenRule) {}
 
+  /// None if no condition of a non-local branch may differ, else the branch.
   std::optional<Problem> find() {
     const std::vector<Block> &blocks = program.flow.blocks;
     size_t words = (slice.slots.size() + 63) / 64;
@@ -47,6 +50,7 @@ public:
   }
 
 private:
+  /// Adds a block to the worklist.
   void reach(uint32_t block) {
     reached[block] = true;
     queued.resize(program.flow.blocks.size());
@@ -55,6 +59,7 @@ private:
     queued[block] = true;
   }
 
+  /// Returns whether `into` has changed.
   static bool merge(Bits &into, const Bits &from) {
     bool changed = false;
     for (size_t i = 0; i < into.size(); ++i) {
@@ -64,6 +69,9 @@ private:
     return changed;
   }
 
+  /// The state at the begin of the program: registers, host scalars, constants
+  /// and shared variables are equal on all ranks; the rank itself, inputs,
+  /// private variables and temporaries may differ.
   Bits atBegin(size_t words) const {
     Bits state(words);
     for (uint32_t i = 0; i < slice.slots.size(); ++i) {
@@ -81,7 +89,7 @@ private:
     return state;
   }
 
-  /// Whether the results are equal on all ranks.
+  /// Whether the results of a collective are equal on all ranks.
   bool isCommon(const Channel &channel) const {
     bool kind = CollectiveProperties::of(channel.collective).isSameForAll() ||
                 brokenRule == ProofRule::partsAreEqual;
@@ -89,6 +97,9 @@ private:
                     brokenRule == ProofRule::groupsAreEqual);
   }
 
+  /// The transfer function of an op, which changes `state`: what it writes
+  /// differs if anything that it reads does. Fails at a non-local branch whose
+  /// condition may differ.
   std::optional<Problem> execute(const Op &op, Bits &state) {
     bool differs = false;
     auto read = [&](uint32_t slot) { differs |= test(state, slot); };
@@ -141,6 +152,8 @@ private:
     return std::nullopt;
   }
 
+  /// Slots may differ from the op `join` on, since ranks have taken different
+  /// sides of a branch that writes them.
   void taint(uint32_t join, const std::vector<uint32_t> &slots) {
     uint32_t block = program.flow.blockOf[join];
     bool changed = false;
@@ -156,6 +169,8 @@ private:
   const Program &program;
   const Slice &slice;
   ProofRule brokenRule;
+  /// For each block, the join of the states of its predecessors, and the slots
+  /// that branches with a join at its begin have tainted.
   std::vector<Bits> before, tainted;
   std::vector<bool> reached, queued;
   std::vector<uint32_t> work;
@@ -184,7 +199,8 @@ bool isStraightLine(const artifact::Artifact &artifact, std::string_view name) {
         ranks = role->ranks();
       }
   }
-  // Group -> whether all its members are ranks of the program.
+  // For each group, whether all its members are ranks of the program. A group
+  // without a list of members has all replicas.
   std::vector<bool> isOwn;
   for (uint32_t i = 0; artifact.groups() && i < artifact.groups()->size();
        ++i) {

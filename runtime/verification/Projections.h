@@ -1,14 +1,16 @@
 //===- Projections.h - projections of one program ---------------*- C++ -*-===//
 //
-// Whether the programs of all roles are projections of one program: the same
-// loops and branches around each exchange of several roles, the same decisions
-// there, and one order of exchanges with which every role is consistent. Then
-// ranks cannot wait for each other forever (docs/verification.md, proof of
-// several roles). Linear in the commands of all programs, times their depth of
-// nesting.
+// Checks that the programs of all roles are projections of one program, as in
+// choreographic programming: each exchange between roles is inside of the same
+// loops and branches in all of them, the conditions of these are equal on all
+// ranks concerned, and there is one order of exchanges that every role follows.
+// Then ranks cannot wait for each other forever (docs/verification.md, proof of
+// several roles). The time is linear in the commands of all programs, times
+// their depth of nesting.
 //
-// Decisions depend only on numbers, host scalars, and values that an exchange
-// has sent to all ranks concerned (ValueNames.h).
+// A condition is known to be equal on all ranks concerned if it is computed
+// only from constants, host scalars, and values that an exchange has sent to
+// all of them (ValueNames.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +24,9 @@
 
 namespace lockstep::runtime::verification {
 
-/// None if the programs of `model` are projections of one, else the place where
-/// it is not known.
+/// None if the programs of `model` are projections of one program, else why
+/// this cannot be shown, and where. `brokenRule` disables a rule of the proof
+/// in tests.
 std::optional<Problem> findDisagreement(const Model &model,
                                         ProofRule brokenRule);
 

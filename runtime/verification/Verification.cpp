@@ -14,6 +14,8 @@
 namespace lockstep::runtime::verification {
 namespace {
 
+/// Builds the model and computes control flow and slices. Error: the tables are
+/// inconsistent.
 Expected<Model> prepare(const artifact::Artifact &artifact,
                         std::string_view name, ProofRule brokenRule) {
   Expected<Model> model = buildModel(artifact, name);
@@ -25,7 +27,8 @@ Expected<Model> prepare(const artifact::Artifact &artifact,
   return model;
 }
 
-/// The reason why the proof has failed, or none.
+/// Tries to prove that ranks cannot wait for each other forever. None if they
+/// cannot, else why the proof fails.
 std::optional<Problem> findProblem(const Model &model, ProofRule brokenRule) {
   if (model.mismatch && brokenRule != ProofRule::channelsMayDiffer)
     return model.mismatch;
@@ -35,6 +38,7 @@ std::optional<Problem> findProblem(const Model &model, ProofRule brokenRule) {
                                     : findDisagreement(model, brokenRule);
 }
 
+/// The branches with exchanges before their sides join.
 std::vector<DynamicBranch> listBranches(const Model &model) {
   std::vector<DynamicBranch> found;
   for (const Program &program : model.programs)
