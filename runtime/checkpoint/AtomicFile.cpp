@@ -23,8 +23,9 @@ bool isTemporaryName(std::string_view name) {
 
 Expected<AtomicFile> AtomicFile::create(const std::string &path,
                                         FileCalls &calls) {
-  // Existing names are left over from killed processes, or were created by an
-  // attacker.
+  // `calls.create` does not open an existing file. If the temporary name
+  // exists, because a killed process or an attacker has created it, the next
+  // number is tried.
   constexpr int attempts = 100;
   static std::atomic<uint64_t> counter = 0;
   AtomicFile file(path, calls);
@@ -71,7 +72,7 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
 Status AtomicFile::commit() {
   if (calls->sync(descriptor) != 0)
     return failure("write");
-  // File systems may report a failed write only here.
+  // Some file systems report a failed write only when the file is closed.
   if (calls->close(std::exchange(descriptor, -1)) != 0) {
     Status status = failure("write");
     calls->remove(temporary.c_str());

@@ -10,33 +10,40 @@
 
 namespace lockstep::runtime {
 
-/// Blocks in the memory of a device, with a copy on the host. The stale side is
-/// updated on demand. On a host device both are the same memory, without
-/// transfers.
+/// Blocks in the memory of a device, with a copy in the memory of the host.
+/// Whichever side is stale is updated on demand. On a host device both are the
+/// same memory, and nothing is transferred. Members are thread-safe, except
+/// `share`; access to the bytes is synchronized by the caller.
 class HostCopy {
 public:
   HostCopy() = default;
-  /// Zeroed. Error: out of memory of the host or the device.
+  /// Allocates `count` blocks of `bytes` bytes each, filled with zeros. Error:
+  /// out of memory of the host or the device.
   static Expected<std::unique_ptr<HostCopy>>
   create(std::shared_ptr<Device> device, uint32_t count, uint64_t bytes);
 
-  /// The host's bytes of a block, as the last `fetch` or `edit` has left them.
+  /// A block in the memory of the host. It is up to date after `fetch` or
+  /// `edit`, until a program writes to the device's memory.
   std::span<std::byte> host(uint32_t index = 0) const { return blocks[index]; }
-  /// The device's address of a block.
+  /// The address of a block in the memory of the device.
   std::byte *device(uint32_t index = 0) const {
     return memory ? memory->block(index) : blocks[index].data();
   }
 
-  /// Downloads writes of programs. Error: the device has failed.
+  /// To be called before the host reads: downloads what programs have written.
+  /// Error: the device has failed.
   Status fetch();
-  /// The same, before the host writes.
+  /// To be called before the host writes: like `fetch`, and the next `flush`
+  /// uploads the blocks. Error: the device has failed.
   Status edit();
-  /// Uploads writes of the host, before a program reads them.
+  /// To be called before a program reads: uploads what the host has written.
+  /// Error: the device has failed.
   Status flush();
-  /// Programs have written to the device's memory.
+  /// To be called after programs have written to the device's memory.
   void noteProgramWrites();
-  /// Programs may write to the device's memory at any time. The caller of
-  /// `fetch` or `flush` must exclude them during the call.
+  /// From now on programs may write to the device's memory at any time, so that
+  /// each `fetch` downloads. During a `fetch` or `flush`, the caller must keep
+  /// them from writing.
   void share() { isShared = true; }
 
 private:

@@ -1,8 +1,8 @@
 //===- Plugin.h - parts of the runtime in shared libraries ------*- C++ -*-===//
 //
 // Devices and transports other than the built-in ones are plugins: shared
-// libraries `liblockstep_NAME.so` that are loaded when their name is asked for,
-// and export one function that makes what they are.
+// libraries `liblockstep_NAME.so`, which are loaded when a device or transport
+// of that name is opened, and export one function that creates it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,40 +21,44 @@
 
 namespace lockstep::runtime {
 
-/// A kind of part that is opened by a name.
+/// A kind of object that plugins provide.
 struct PluginKind {
-  /// "device", "transport".
+  /// The kind in messages: "device" or "transport".
   const char *kind;
-  /// The name of the one that is built in, which has no options.
+  /// The name of the built-in object of this kind, which has no options.
   const char *builtIn;
-  /// The environment variable with the name to use where none is given.
+  /// The environment variable that holds the name to use if none is given.
   const char *variable;
-  /// What a plugin exports: a function that makes the part with the options
-  /// behind its name, or says why it cannot.
+  /// The name of the function that a plugin exports (`OpenParts::Open`).
   const char *symbol;
 };
 
-/// The address of the function that the plugin `name` exports. It is searched
-/// in the folders of `LOCKSTEP_PLUGINS`, in the folder `lib` beside that of the
-/// program or library that the runtime is in, and where the dynamic linker
-/// looks, and stays loaded until the process ends. Errors: a malformed name, no
-/// such plugin, one that cannot be loaded or does not export the function.
+/// Loads the plugin `name` and returns the address of the function that it
+/// exports. The library is searched in the folders of `LOCKSTEP_PLUGINS`
+/// (separated by colons), in the folder `lib` next to the folder of the program
+/// or library that contains the runtime, and in those of the dynamic linker. It
+/// stays loaded until the process ends. Errors: a malformed name, no such
+/// plugin, one that cannot be loaded or does not export the function.
 Expected<void *> loadPlugin(const PluginKind &kind, const std::string &name);
 
-/// Parts of one kind that are open. Those who open one name at the same time
-/// share the part. Thread-safe.
+/// The open devices or transports. If a name is opened again while its object
+/// is in use, both users share the object. Thread-safe.
 template <typename Part> class OpenParts {
 public:
-  /// What plugins of this kind export.
+  /// The function that a plugin exports: creates the object from the options
+  /// that follow its name, or sets `status` to the reason why it cannot.
   using Open = void (*)(std::string_view options, std::unique_ptr<Part> &part,
                         Status &status);
 
+  /// `makeBuiltIn` creates the built-in object.
   OpenParts(const PluginKind &kind, std::unique_ptr<Part> (*makeBuiltIn)())
       : kind(kind), makeBuiltIn(makeBuiltIn) {}
 
-  /// `name` is that of a plugin or of what is built in, with options behind a
-  /// colon, for example "simulated:7". Empty: that of the environment, else
-  /// what is built in.
+  /// Opens the built-in object or that of a plugin. `name` may end with a colon
+  /// and options, for example "simulated:7". If it is empty, the name is taken
+  /// from the environment variable, or is that of the built-in object if that
+  /// is not set. Errors: those of `loadPlugin`, options for the built-in
+  /// object, and what the plugin reports.
   Expected<std::shared_ptr<Part>> open(std::string_view name) {
     if (const char *value = std::getenv(kind.variable); name.empty() && value)
       name = value;

@@ -14,6 +14,7 @@ struct RankRange {
   bool contains(uint32_t rank) const {
     return rank >= first && rank - first < count;
   }
+  /// The rank after the last one.
   uint32_t end() const { return first + count; }
   bool operator==(const RankRange &) const = default;
 };

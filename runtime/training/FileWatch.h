@@ -12,15 +12,17 @@
 
 namespace lockstep::training {
 
-/// Reports a file operation when it has taken the deadline, twice as long, and
-/// so on. A file system that hangs cannot be distinguished from a slow one, and
-/// its calls cannot be cancelled: so the operation continues, but is reported.
+/// Prints a note to standard error when a file operation has taken as long as
+/// the deadline, twice as long, and so on. The operation continues: its system
+/// call cannot be cancelled, and a file system that hangs cannot be
+/// distinguished from a slow one. Thread-safe.
 class FileWatch {
 public:
-  /// A file operation that lasts as long as the object.
+  /// Marks a file operation, which lasts as long as this object.
   class Scope {
   public:
-    /// `what` begins a sentence: "writing metrics to 'out'". In any thread.
+    /// `what` is the subject of the note, for example "writing metrics to
+    /// 'out'". `watch` must outlive the scope.
     Scope(FileWatch &watch, std::string what);
     ~Scope();
     Scope(const Scope &) = delete;
@@ -30,16 +32,20 @@ public:
     uint64_t number;
   };
 
+  /// Starts a thread that measures time by `clock`, which must outlive the
+  /// object.
   explicit FileWatch(runtime::Clock::Duration deadline,
                      runtime::Clock &clock = runtime::Clock::system());
-  /// Error: the thread of the watchdog could not be created.
+  /// Error: the thread could not be created, and nothing is reported.
   const runtime::Status &status() const { return watchdog.status(); }
 
 private:
   std::mutex mutex;
-  /// Current operations by ascending numbers; the first one is reported.
+  /// The current operations, oldest first. Only the oldest is reported.
   std::map<uint64_t, std::string> active;
-  uint64_t lastNumber = 0, samples = 0;
+  uint64_t lastNumber = 0;
+  /// Counted as progress, so that the watchdog never aborts anything.
+  uint64_t samples = 0;
   runtime::Watchdog watchdog;
 };
 

@@ -1,4 +1,4 @@
-//===- Progress.cpp - progress of a run for people ------------------------===//
+//===- Progress.cpp - shows the progress of a run -------------------------===//
 
 #include "runtime/training/Progress.h"
 

@@ -1,4 +1,4 @@
-//===- Progress.h - progress of a run for people ----------------*- C++ -*-===//
+//===- Progress.h - shows the progress of a run -----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRAINING_PROGRESS_H
 #define LOCKSTEP_RUNTIME_TRAINING_PROGRESS_H
@@ -10,40 +10,44 @@
 
 namespace lockstep::training {
 
-/// The goal of a run.
+/// Where a run begins and ends. Steps and epochs are counted from the first
+/// run, also if this run resumes another.
 struct Goal {
-  /// Step at which the run begins; not 0 when it is resumed.
+  /// The number of steps that earlier runs have completed.
   uint64_t firstStep = 0;
-  /// Steps at the end of the run.
+  /// The number of completed steps at which the run ends.
   uint64_t steps = 0;
-  /// Epochs at the end of the run; 0 when it ends after a number of steps.
+  /// The number of completed epochs at which the run ends; 0 if it ends after a
+  /// number of steps.
   uint64_t epochs = 0;
 };
 
-/// Prints to the standard error output: a bar that is redrawn on a terminal,
-/// else about 20 to 40 lines whatever the length of the run.
+/// Prints the progress of a run to standard error: on a terminal a bar that is
+/// redrawn, otherwise at most about 30 lines. Not thread-safe.
 class Progress {
 public:
   explicit Progress(const Goal &goal);
-  /// Ends the line of the bar.
+  /// Clears the bar.
   ~Progress();
 
-  /// After `step` completed steps. `loss` is the value of the first metric.
-  /// Cheap.
+  /// To be called after each step. `step` is the number of completed steps,
+  /// `epoch` the epoch of the last one, counted from 0, and `loss` the value of
+  /// the displayed metric. Cheap, since it rarely prints.
   void step(uint64_t step, uint64_t epoch, double loss) {
     if (terminal)
       maybeDraw(step, epoch, loss);
     else if (goal.epochs == 0 && (step % stride == 0 || step == goal.steps))
       printLine(step, epoch, loss, {});
   }
-  /// After `epoch` completed epochs; `evaluation` as "accuracy 0.97" or empty.
+  /// To be called when `epoch` epochs are completed. `evaluation` is the result
+  /// of an evaluation, for example "accuracy 0.97", or empty.
   void endEpoch(uint64_t step, uint64_t epoch, double loss,
                 const std::string &evaluation);
   /// Clears the bar, so that other text can be printed.
   void clear();
-  /// Name of the metric that is shown; empty: none.
+  /// Sets the name of the displayed metric; empty: none is displayed.
   void setMetric(std::string name) { metric = std::move(name); }
-  /// Excludes time that was not spent in steps.
+  /// Excludes time that was not spent in steps from the displayed speed.
   void excludePause(std::chrono::steady_clock::duration pause) {
     lastTime += pause;
   }
@@ -61,6 +65,7 @@ private:
   bool barIsShown = false;
   /// Steps, or epochs, between two lines.
   uint64_t stride = 1;
+  /// Step and time at which the speed was last measured.
   uint64_t lastStep = 0;
   double stepsPerSecond = 0;
   std::chrono::steady_clock::time_point lastTime;

@@ -71,7 +71,8 @@ Status Training::trainStep() {
   return endStep(record);
 }
 
-/// Schedules the step on any worker; it ends before `finishSteps` returns.
+/// Schedules the next step on any worker. It has ended when `finishSteps`
+/// returns.
 Status Training::scheduleStep() {
   DataPlace place = workers->data().placeAt(nextCursor);
   epochEnded = place.endsEpoch;
@@ -102,7 +103,7 @@ Status Training::endStep(const StepRecord &ended) {
 
 Status Training::evaluate() {
   Time begin = Clock::now();
-  // For the evaluation, `step` is the number of completed steps.
+  // The scalar `step` of an evaluation is the number of completed steps.
   LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(cluster, state.step));
   Expected<std::vector<EvaluatedMetric>> result = evaluation->run();
   if (!result)
@@ -161,10 +162,10 @@ bool Training::variablesAreIntact() const {
 void Training::saveAfterFailure() {
   std::unique_lock<std::mutex> lock(savingMutex, std::try_to_lock);
   if (!lock) {
-    // The thread inside of `run` is blocked in a call of the file system and
-    // holds the lock.
-    printNote("a checkpoint is being written, which does not end: it is left "
-              "unfinished, those before it are whole");
+    // The thread inside of `run` holds the lock and is blocked in a call of the
+    // file system.
+    printNote("a checkpoint is still being written: it is left incomplete; "
+              "earlier checkpoints are intact");
     return;
   }
   progress->clear();
@@ -183,7 +184,7 @@ void Training::saveAfterFailure() {
     if (!coordinator && cluster.variablesRestored()) {
       printNote("the step that failed has begun to update variables: the state "
                 "before it is saved");
-      // The restored copy has other addresses.
+      // The restored variables are at other addresses.
       variables = variablesOf(cluster);
     }
     if (Status status = saveLocked(); !status.ok())

@@ -1,17 +1,20 @@
 //===- Exchange.h - one collective across executors -------------*- C++ -*-===//
 //
-// Each executor with members of a collective executes these steps:
+// Each executor that has members of a collective executes these steps for each
+// of its instances (executions):
 //
-//   the last local member arrives    prepare: check sizes, reduce the local
-//   (any worker)                     operands, send a message to each executor
+//   when the last local member       `prepare`: checks sizes, reduces the local
+//   arrives (on any worker)          operands, fills a message for each peer
 //                                    that needs one
-//   all expected messages are here   finish: combine, write results; then a
-//   (one worker at a time)           second phase if there is one (parts of a
-//                                    large sum are sent to the others)
-//   all own messages are released    complete
+//   when all expected messages       `finish`: combines their contents, writes
+//   have arrived (on one worker      results. A large reduction has a second
+//   at a time)                       phase, in which each executor sends its
+//                                    part of the result to the others.
+//   when receivers have released     the instance is complete
+//   all messages of this executor
 //
-// Operands are sent without a copy, so the instance is complete only when every
-// receiver has read them.
+// Operands are sent without a copy. Therefore an instance is complete only when
+// every receiver has read them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,16 +33,18 @@ namespace lockstep::runtime {
 /// An executor that has members of a collective: `count` of them, from position
 /// `first` among all members.
 struct Peer {
+  /// Index in `Network::executors`.
   uint32_t executor = 0;
   uint32_t first = 0, count = 0;
 };
 
-/// Reads the contents of a message in sequence; the message may have arrived as
-/// one piece or as several.
+/// Reads the contents of a message in sequence. The message may have arrived in
+/// one piece or in those in which it was sent.
 class MessageReader {
 public:
   explicit MessageReader(const Message &message) : pieces(message.pieces) {}
-  /// The next `size` bytes; null if the current piece has fewer.
+  /// The next `size` bytes, which must be in one piece: null if the piece at
+  /// the current position ends before. Valid until the message is released.
   const std::byte *take(uint64_t size);
 
 private:
@@ -47,9 +52,13 @@ private:
   uint64_t used = 0;
 };
 
+/// One executor's part in the instances of one collective. It fills and reads
+/// messages; `ExchangeTransport` sends and receives them. Not thread-safe:
+/// calls are one after the other.
 class Exchange {
 public:
-  /// `peers` are ascending by rank; the executor itself is `peers[self]`.
+  /// `peers` are ascending by rank, and `peers[self]` is this executor. `plan`
+  /// and `threads` must outlive the object.
   Exchange(const CollectivePlan &plan, ThreadsTransport &threads,
            std::vector<Peer> peers, uint32_t self)
       : plan(plan), peers(std::move(peers)),
@@ -57,13 +66,16 @@ public:
         members(threads.members(plan.channel)) {}
   virtual ~Exchange() = default;
 
-  /// All local members have arrived: fills the messages of the first phase.
+  /// Called when all local members have arrived: fills the messages of the
+  /// first phase. Error: a size that exceeds its bound.
   virtual Status prepare(uint32_t worker) = 0;
-  /// All messages of a phase are in `received`. Fills the messages of the next
-  /// phase, or writes the results.
+  /// Called when all messages of a phase are in `received`: fills the messages
+  /// of the next phase, or writes the results. Error: a message does not fit
+  /// the sizes of the collective.
   virtual Status finish(uint32_t phase, uint32_t worker) = 0;
 
-  /// A message to a peer. Its pieces are filled for each instance.
+  /// A message to a peer, reused by all instances; its pieces are filled anew
+  /// for each.
   struct Outgoing {
     Message message;
     std::vector<MessagePiece> pieces;
@@ -77,15 +89,16 @@ public:
 
   const CollectivePlan &plan;
   const std::vector<Peer> peers;
-  /// Messages of the current phase, by index in `peers`.
+  /// The messages of the current phase, by index in `peers`; null for executors
+  /// that send none.
   std::vector<Message *> received;
 
 protected:
   /// Adds a message to a phase; called by constructors.
   void sendTo(uint32_t phase, uint32_t peer);
-  /// Index in `peers` of the executor that has the member at a position.
+  /// Index in `peers` of the executor that has the member at `position`.
   uint32_t peerOf(uint32_t position) const;
-  /// The error of a message that is shorter than the sizes require.
+  /// The error that the message of a peer is shorter than its sizes require.
   Status doesNotFit(uint32_t peer) const;
 
   const uint32_t self;
@@ -93,17 +106,17 @@ protected:
   ChannelMembers &members;
 };
 
-/// all_gather, gather, broadcast, scatter and barrier.
+/// The exchange of an all_gather, gather, broadcast, scatter or barrier.
 std::unique_ptr<Exchange> makeGatherExchange(const CollectivePlan &plan,
                                              ThreadsTransport &threads,
                                              std::vector<Peer> peers,
                                              uint32_t self);
-/// all_to_all, permute, send and recv.
+/// The exchange of an all_to_all, permute, send or recv.
 std::unique_ptr<Exchange> makeMoveExchange(const CollectivePlan &plan,
                                            ThreadsTransport &threads,
                                            std::vector<Peer> peers,
                                            uint32_t self);
-/// all_reduce, reduce_scatter and reduce. Error: out of memory.
+/// The exchange of a reduction. Error: out of memory.
 Expected<std::unique_ptr<Exchange>>
 makeReduceExchange(const CollectivePlan &plan, ThreadsTransport &threads,
                    std::vector<Peer> peers, uint32_t self);

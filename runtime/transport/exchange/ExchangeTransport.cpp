@@ -29,6 +29,7 @@ Expected<std::unique_ptr<ExchangeTransport>> ExchangeTransport::create(
 
 Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
   std::span<const RankRange> executors = inbox.network.executors();
+  // Members are ascending, so that those of one executor are consecutive.
   std::vector<Peer> peers;
   uint32_t self = 0;
   for (uint32_t position = 0; position < plan.members.size();) {
@@ -73,7 +74,7 @@ Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
 }
 
 //===----------------------------------------------------------------------===//
-// Any worker
+// Called by any worker
 //===----------------------------------------------------------------------===//
 
 Status ExchangeTransport::start(const CollectivePlan &plan,
@@ -105,15 +106,17 @@ void ExchangeTransport::send(Channel &channel, uint32_t phase) {
 
 Status ExchangeTransport::poll(uint32_t worker) {
   while (inbox.network.hasMail()) {
-    // If another worker holds `busy`, leave the messages to it: the exchange
-    // synchronizes with its release of `busy`, after which it polls again.
+    // If another worker holds `busy`, that worker processes the messages: it
+    // looks for new ones after it has released `busy`, and then sees all that
+    // this worker has seen, since both access `busy` by an atomic exchange.
     if (inbox.busy.exchange(true, std::memory_order_acq_rel))
       return Status::success();
     bool reading = inbox.network.beginReading();
     Status status = reading ? drain(worker) : Status::success();
     inbox.busy.exchange(false, std::memory_order_acq_rel);
-    // An abort by another executor is no error of the current command: the
-    // executor's loop detects and reports it.
+    // If another executor has aborted the run, messages must not be read. This
+    // is not an error of the current command: the executor's loop detects and
+    // reports the abort.
     if (!reading || !status.ok())
       return status;
   }
@@ -127,13 +130,14 @@ bool ExchangeTransport::hasArrived(uint32_t channel, uint32_t epoch,
   std::span<const RankRange> executors = inbox.network.executors();
   for (size_t i = 0; i < channels[channel].seen.size(); ++i)
     if (executors[i].contains(rank))
+      // Epochs may wrap around, so their difference is compared.
       return int32_t(channels[channel].seen[i].load(std::memory_order_relaxed) -
                      epoch) >= 0;
   return false;
 }
 
 //===----------------------------------------------------------------------===//
-// The worker that processes the mailbox
+// Called by one worker at a time, which processes the mailbox
 //===----------------------------------------------------------------------===//
 
 Status ExchangeTransport::begin() {
@@ -198,11 +202,11 @@ Status ExchangeTransport::advance(Channel &channel, uint32_t worker) {
   Exchange &exchange = *channel.exchange;
   while (channel.phase < exchange.phases.size()) {
     std::erase_if(channel.early, [&](Message *message) {
-      bool isNow = message->tag.epoch == channel.epoch &&
-                   message->tag.part == channel.phase;
-      if (isNow)
+      bool isExpected = message->tag.epoch == channel.epoch &&
+                        message->tag.part == channel.phase;
+      if (isExpected)
         receive(channel, *message);
-      return isNow;
+      return isExpected;
     });
     if (channel.arrived < exchange.phases[channel.phase].expected)
       return Status::success();

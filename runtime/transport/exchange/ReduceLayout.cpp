@@ -12,10 +12,11 @@ namespace lockstep::runtime {
 
 using artifact::CollectiveKind;
 
-/// The accumulators of an operand and the bytes of an owner begin at multiples
-/// of this, so that each element has one owner.
+/// The accumulators of each operand, and the bytes that each executor owns,
+/// begin at multiples of this many bytes, so that no element has two owners.
 static constexpr uint64_t alignment = 64;
 
+/// Bytes of the accumulators of one operand.
 static uint64_t rangeBytes(const ReduceRange &range) {
   return alignUp(range.elements * range.functions->accumulatorSize, alignment);
 }
@@ -36,6 +37,9 @@ ReduceLayout::ReduceLayout(const CollectivePlan &plan,
   cut(plan);
 }
 
+/// Adds the maximal subtrees whose leaves are all in [begin, end), of the tree
+/// with the leaves [low, low + n). A tree of n leaves is split at the largest
+/// power of two below n.
 void ReduceLayout::addSubtrees(std::vector<Subtree> &subtrees, uint32_t low,
                                uint32_t n, uint32_t begin, uint32_t end) const {
   if (begin <= low && low + n <= end) {
@@ -49,17 +53,21 @@ void ReduceLayout::addSubtrees(std::vector<Subtree> &subtrees, uint32_t low,
   addSubtrees(subtrees, low + half, n - half, begin, end);
 }
 
+/// Finds the subtrees that each executor reduces by itself. The leaves of the
+/// tree are the contributing members, numbered in the order of positions.
 void ReduceLayout::findSubtrees(const std::vector<Peer> &peers) {
-  auto count = [&](uint32_t position) {
+  auto contributorsBefore = [&](uint32_t position) {
     return uint32_t(
         std::lower_bound(contributors.begin(), contributors.end(), position) -
         contributors.begin());
   };
   for (size_t i = 0; i < peers.size(); ++i)
     addSubtrees(shares[i].subtrees, 0, uint32_t(contributors.size()),
-                count(peers[i].first), count(peers[i].first + peers[i].count));
+                contributorsBefore(peers[i].first),
+                contributorsBefore(peers[i].first + peers[i].count));
 }
 
+/// Sets the bytes that each executor owns.
 void ReduceLayout::divide(const CollectivePlan &plan,
                           const std::vector<Peer> &peers) {
   for (size_t i = 0; i < peers.size(); ++i) {
@@ -75,11 +83,14 @@ void ReduceLayout::divide(const CollectivePlan &plan,
       share.end = slice * (peers[i].first + peers[i].count);
     } else if (plan.kind == CollectiveKind::all_reduce ||
                plan.root - peers[i].first < peers[i].count) {
+      // Every executor, or for a `reduce` only that of the root.
       share.end = bytes;
     }
   }
 }
 
+/// Divides the accumulators into pieces, at the bounds of blocks and, of a
+/// large reduction, of owners.
 void ReduceLayout::cut(const CollectivePlan &plan) {
   size_t owner = 0;
   uint64_t offset = 0;
@@ -107,17 +118,18 @@ void ReduceLayout::cut(const CollectivePlan &plan) {
       }
       offset = begin + rangeBytes(range);
     }
-  auto at = [&](uint64_t position) {
+  // The first piece that does not begin before a byte.
+  auto pieceAt = [&](uint64_t byte) {
     return size_t(
-        std::lower_bound(pieces.begin(), pieces.end(), position,
+        std::lower_bound(pieces.begin(), pieces.end(), byte,
                          [](const ReducePiece &piece, uint64_t value) {
                            return piece.offset < value;
                          }) -
         pieces.begin());
   };
   for (Share &share : shares) {
-    share.firstPiece = at(share.begin);
-    share.lastPiece = at(share.end);
+    share.firstPiece = pieceAt(share.begin);
+    share.lastPiece = pieceAt(share.end);
   }
 }
 

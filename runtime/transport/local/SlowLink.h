@@ -18,23 +18,28 @@
 
 namespace lockstep::runtime {
 
-/// Delivers messages late: each sender transmits one message at a time, which
-/// takes the link's latency and the time of its bytes; receivers are not
-/// limited. So schedules for networks can be measured on one machine.
-/// Transmission needs no time of a CPU. Unlike other networks, it allocates and
-/// takes a lock. Thread-safe.
+/// Simulates a slow link between executors of one process, so that schedules
+/// for networks can be measured on one machine. Each sender transmits one
+/// message at a time, which takes the latency of the link and the time for its
+/// bytes. A receiver may receive from any number of senders at once.
+/// Transmissions take no CPU time. Unlike `Network` promises, sending allocates
+/// memory and takes a lock. Thread-safe.
 class SlowLink {
 public:
-  /// `deliver` puts a message into the mailbox of its receiver. Error: no
-  /// thread can be started.
+  /// `senders` is the number of executors; `Message::from` is below it.
+  /// `deliver` puts a message into the mailbox of its receiver. It is called on
+  /// a thread of the link, with its lock, and must not call the link. Error:
+  /// the thread cannot be started.
   static Expected<std::unique_ptr<SlowLink>>
   create(const Link &link, size_t senders,
          std::function<void(Message &)> deliver);
   ~SlowLink();
 
+  /// Delivers `message` when its transmission has ended. It must live until
+  /// then or until `close`, after which there is no effect.
   void send(Message &message);
-  /// Discards what has not been delivered. No delivery is in progress
-  /// afterwards.
+  /// Discards the messages that have not been delivered. `deliver` is not
+  /// called any more.
   void close();
 
 private:
@@ -42,7 +47,8 @@ private:
 
   struct Transmission {
     Clock::time_point arrival;
-    /// Messages that arrive at the same time keep their order.
+    /// Messages that arrive at the same time are delivered in the order in
+    /// which they were sent.
     uint64_t number;
     Message *message;
 
@@ -63,7 +69,7 @@ private:
   std::condition_variable changed;
   std::priority_queue<Transmission, std::vector<Transmission>, std::greater<>>
       pending;
-  /// When each sender has transmitted what it has sent so far.
+  /// For each sender, the time at which its last message has been transmitted.
   std::vector<Clock::time_point> busyUntil;
   uint64_t sent = 0;
   bool isClosed = false, ends = false;

@@ -1,8 +1,8 @@
 //===- SlowTransport.cpp - the transport "slow" ---------------------------===//
 //
-// A plugin: executors of one process, between which messages take as long as
-// over the link that the options describe, "slow:LATENCY,BANDWIDTH" in seconds
-// and bytes per second.
+// A plugin whose executors are all in one process. A message between them takes
+// as long as over a link with the latency and the bandwidth of the options,
+// "slow:LATENCY,BANDWIDTH" in seconds and bytes per second.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,8 @@ private:
   Link link;
 };
 
-/// Removes a number from the front of `text`. 0: it begins with none that is
-/// positive and finite.
+/// Removes a number from the front of `text` and returns it. If `text` does not
+/// begin with a positive finite number, returns 0 and removes nothing.
 double takeNumber(std::string_view &text) {
   double number = 0;
   auto [end, error] =
@@ -48,6 +48,7 @@ double takeNumber(std::string_view &text) {
 
 } // namespace
 
+/// Called by `OpenParts` (Plugin.h) after the plugin has been loaded.
 extern "C" __attribute__((visibility("default"))) void
 lockstepOpenTransport(std::string_view options,
                       std::unique_ptr<TransportFactory> &transport,

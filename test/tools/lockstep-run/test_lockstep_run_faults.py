@@ -338,7 +338,7 @@ def test_reports_a_checkpoint_that_cannot_be_written(model, tmp_path):
     assert process.returncode == 128 + signal.SIGTERM
     os.close(reader)
     assert (
-        "a checkpoint is being written, which does not end: it is left unfinished, those before it are whole\n"
+        "a checkpoint is still being written: it is left incomplete; earlier checkpoints are intact\n"
         in err
     )
 
