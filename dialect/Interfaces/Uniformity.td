@@ -1,8 +1,9 @@
 //===- Uniformity.td - Equal on all replicas ---------------*- tablegen -*-===//
 //
-// The transfer function of the uniformity analysis is the join of an operation's operands.
-// Operations with a different one (the result of an all-reduce is uniform even if operands vary,
-// a replica id varies without operands) implement this interface.
+// The transfer function of the uniformity analysis is the join of an
+// operation's operands. Operations with a different one (the result of an
+// all-reduce is uniform even if operands vary, a replica id varies without
+// operands) implement this interface.
 //
 //===----------------------------------------------------------------------===//
 
