@@ -18,11 +18,9 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [
-    str(ROOT / "python-bindings"),
-    str(ROOT / "test" / "end-to-end"),
-]
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+
+from training import ROOT, Runner, capture, compile_step  # noqa: E402
 
 MODELS = [
     "bench/jax/mlp.py",
@@ -43,19 +41,12 @@ class Build:
     def __init__(self, binaries, model, folder, replicas):
         binaries = pathlib.Path(binaries).resolve()
         artifact = folder / f"{len(list(folder.glob('*.lockstep')))}.lockstep"
-        compile = [
-            binaries / "lockstep-compile",
-            folder / "step.mlir",
-            f"--replicas={replicas}",
-            "-o",
-            artifact,
-        ]
-        subprocess.run(list(map(str, compile)), check=True)
+        compile_step(binaries, folder, artifact, f"--replicas={replicas}")
         worker = [
             sys.executable,
             __file__,
             "--worker",
-            binaries.parent / "lib" / "liblockstep.so",
+            binaries,
             artifact,
             model,
             folder,
@@ -68,7 +59,7 @@ class Build:
         )
 
     def run(self, steps):
-        """Returns the seconds of `steps` steps."""
+        """Returns the seconds of one step."""
         print(steps, file=self.process.stdin, flush=True)
         return float(self.process.stdout.readline())
 
@@ -77,42 +68,14 @@ class Build:
         self.process.wait()
 
 
-def work(library, artifact, model, folder):
-    """Executes steps: reads their number, prints their time in seconds."""
-    import time
-
-    import numpy as np
-    from safetensors.numpy import load_file
-
-    from capi import Session
-    from lockstep import model as models
-
-    random = np.random.default_rng(0)
-    with Session(library, artifact) as session:
-        for name, value in load_file(
-            pathlib.Path(folder) / "init.safetensors"
-        ).items():
-            session.set(name, value)
-        loaded, batch = models.load(model), {}
-        for name, entry in loaded.scalars.items():
-            session.set_scalar(
-                name, np.asarray(loaded.defaults.get(name, 0), entry.dtype)
-            )
-        for name, entry in loaded.batch.items():
-            shape = (session.replicas * entry.shape[0], *entry.shape[1:])
-            is_float = np.issubdtype(entry.dtype, np.floating)
-            batch[name] = (
-                random.standard_normal(shape)
-                if is_float
-                else random.integers(0, 2, shape)
-            ).astype(entry.dtype)
-        program = session.program("step")
-        session.bind(program, batch)
-        for line in sys.stdin:
-            begin = time.perf_counter()
-            for _ in range(int(line)):
-                session.call("run", program)
-            print(time.perf_counter() - begin, flush=True)
+def work(binaries, artifact, model, folder):
+    """Executes steps: reads their number, prints the time of one in seconds."""
+    runner = Runner(
+        pathlib.Path(binaries), model, pathlib.Path(folder), artifact
+    )
+    for line in sys.stdin:
+        print(runner.run(int(line)), flush=True)
+    runner.close()
 
 
 def measure(model, options):
@@ -121,19 +84,7 @@ def measure(model, options):
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        environment = dict(os.environ, PYTHONPATH=str(ROOT / "python-bindings"))
-        capture = [
-            sys.executable,
-            "-m",
-            "lockstep.capture",
-            str(model),
-            "-o",
-            str(folder),
-            f"--replicas={options.replicas}",
-        ]
-        subprocess.run(
-            capture, check=True, stdout=subprocess.DEVNULL, env=environment
-        )
+        capture(model, folder, options.replicas)
         before, after = (
             Build(binaries, model, folder, options.replicas)
             for binaries in (options.before, options.after)
@@ -143,7 +94,6 @@ def measure(model, options):
             3,
             int(
                 options.seconds
-                * WARM_UP
                 / max(
                     build.run(WARM_UP)
                     for build in (before, after, before, after)
@@ -155,7 +105,7 @@ def measure(model, options):
         ]
         for build in (before, after):
             build.close()
-    return statistics.median(a / steps * 1e6 for a, _ in pairs), [
+    return statistics.median(a * 1e6 for a, _ in pairs), [
         b / a for a, b in pairs
     ]
 

@@ -8,11 +8,14 @@ Runs with and without an option alternate; a ratio is that of two consecutive
 runs.
 """
 
-import os
-import statistics
-import subprocess
+import pathlib
+import sys
 
 import command_line
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+
+from measuring import cost, spread_text  # noqa: E402
 
 #: Configurations without spinning threads: one thread, and more threads than
 #: CPUs.
@@ -30,20 +33,17 @@ CHECKS = [
 
 def seconds(options, arguments):
     """Processor time of a run, user and system."""
-    process = subprocess.Popen(
+    used, _ = cost(
         [
-            options.bin / "lockstep-run", options.artifact, f"--init={options.init}", f"--data={options.data}",
-            f"--steps={options.steps}", *arguments,
-        ],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(
-            f"lockstep-run {' '.join(arguments)}: status {status}\n{said}"
-        )
-    return usage.ru_utime + usage.ru_stime
+            options.bin / "lockstep-run",
+            options.artifact,
+            f"--init={options.init}",
+            f"--data={options.data}",
+            f"--steps={options.steps}",
+            *arguments,
+        ]
+    )
+    return used
 
 
 def measure(options, place, checks):
@@ -57,11 +57,7 @@ def measure(options, place, checks):
 
 
 def cell(ratios):
-    return (
-        f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        if ratios
-        else ""
-    )
+    return spread_text(ratios) if ratios else ""
 
 
 def main():

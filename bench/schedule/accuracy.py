@@ -18,9 +18,7 @@ measured time is the median of all rounds; a ratio is the measured time divided
 by the simulated one.
 """
 
-import argparse
 import itertools
-import json
 import os
 import pathlib
 import statistics
@@ -28,7 +26,16 @@ import subprocess
 import tempfile
 import time
 
-from models import MODELS, ROOT, Runner, capture, compile_step
+from models import (
+    add_rounds,
+    capture,
+    compile_step,
+    parse,
+    parser_of,
+    runner_of,
+    simulate_artifact,
+    spread_text,
+)
 
 #: The replicas of the trace and of calibrations.
 PROFILED = 2
@@ -105,17 +112,6 @@ def measure(runners, options):
     }, share
 
 
-def simulate(binaries, artifact, *arguments):
-    """Returns the seconds of a simulated step."""
-    done = subprocess.run(
-        [binaries / "lockstep-simulate", artifact, "--format=json", *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(done.stdout)["seconds"]
-
-
 def calibrate(binaries, artifacts, output):
     subprocess.run(
         [
@@ -153,7 +149,7 @@ class Model:
             )
 
     def runner(self, count, **settings):
-        return Runner(
+        return runner_of(
             self.binaries,
             self.name,
             self.folders[count],
@@ -205,14 +201,15 @@ def compare(model, others, options):
             "calibrated": [f"--topology={topology}"],
             "profile": [f"--topology={topology}", f"--profile={trace}"],
         }.items():
-            ratio = middle / simulate(
+            simulated = simulate_artifact(
                 binaries, model.artifacts[count], *arguments
             )
+            ratio = middle / simulated["seconds"]
             errors.setdefault(kind, []).append(abs(ratio - 1))
             cells.append(f"{ratio:.2f}")
         print(
-            f"| {model.name} | {count} | {middle * 1e3:.3g} "
-            f"({min(times) * 1e3:.3g} to {max(times) * 1e3:.3g}) | "
+            f"| {model.name} | {count} | "
+            f"{spread_text([seconds * 1e3 for seconds in times], '.3g')} | "
             f"{' | '.join(cells)} | {share:.0%} |",
             flush=True,
         )
@@ -220,11 +217,7 @@ def compare(model, others, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
-    parser.add_argument(
-        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--compiler", type=pathlib.Path, help="folder of another compiler"
     )
@@ -233,11 +226,8 @@ def main():
         type=lambda text: [int(part) for part in text.split(",")],
         default=[2, 4, 8],
     )
-    parser.add_argument(
-        "--seconds", type=float, default=0.3, help="of one round"
-    )
+    add_rounds(parser, 9)
     parser.add_argument("--trace-seconds", type=float, default=3)
-    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument(
         "--others",
         type=float,
@@ -255,8 +245,7 @@ def main():
         type=pathlib.Path,
         help="where compiled models are kept between runs",
     )
-    options = parser.parse_args()
-    options.binaries = options.binaries.resolve()
+    options = parse(parser)
     names = options.models or ["mlp", "tiny", "cnn", "transformer"]
     with tempfile.TemporaryDirectory() as temporary:
         # The one model of a run is calibrated with the others, too.
@@ -276,10 +265,7 @@ def main():
                 errors.setdefault(kind, []).extend(found)
     print()
     for kind, found in errors.items():
-        print(
-            f"{kind}: median error {statistics.median(found):.1%} "
-            f"({min(found):.1%} to {max(found):.1%})"
-        )
+        print(f"{kind}: median error {spread_text(found, '.1%')}")
 
 
 if __name__ == "__main__":

@@ -8,13 +8,20 @@ alternate; a round's ratio is the time with these buckets divided by that of the
 default. The median is printed with the smallest and the largest.
 """
 
-import argparse
 import pathlib
 import statistics
 import subprocess
 import tempfile
 
-from models import MODELS, ROOT, Runner, capture, compile_step
+from models import (
+    add_rounds,
+    capture,
+    compile_step,
+    parse,
+    parser_of,
+    runner_of,
+    spread_text,
+)
 
 DEFAULT = "optimal"
 BUCKETS = [
@@ -28,7 +35,7 @@ BUCKETS = [
 
 
 def measure(name, replicas, options):
-    binaries = options.binaries.resolve()
+    binaries = options.binaries
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         capture(name, folder, replicas)
@@ -48,7 +55,7 @@ def measure(name, replicas, options):
                 runners[bucket] = runners[seen[content]]
                 continue
             seen[content] = bucket
-            runners[bucket] = Runner(binaries, name, folder, artifact)
+            runners[bucket] = runner_of(binaries, name, folder, artifact)
             runners[bucket].run(3)
         steps = max(3, int(options.seconds / runners[DEFAULT].run(3)))
         rounds = []
@@ -65,7 +72,7 @@ def measure(name, replicas, options):
     for bucket in BUCKETS[1:]:
         ratios = [each[bucket] / each[DEFAULT] for each in rounds]
         cells.append(
-            f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+            spread_text(ratios)
             if runners[bucket] is not runners[DEFAULT]
             else "the same"
         )
@@ -91,17 +98,10 @@ def schedule(binaries, artifact):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
-    parser.add_argument(
-        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--replicas", type=int, action="append")
-    parser.add_argument(
-        "--seconds", type=float, default=0.3, help="of one round"
-    )
-    parser.add_argument("--rounds", type=int, default=11)
-    options = parser.parse_args()
+    add_rounds(parser, 11)
+    options = parse(parser)
     print(
         "| model | replicas | default, ms a step | "
         + " | ".join(["none", "one", "1 MiB", "4 MiB", "25 MiB"])

@@ -14,14 +14,21 @@ The rates of kernels in the topology are scaled so that the simulated time of
 kernels is that of a measured step without the link.
 """
 
-import argparse
 import json
 import pathlib
 import statistics
-import subprocess
 import tempfile
 
-from models import MODELS, ROOT, Runner, capture, compile_step
+from models import (
+    add_rounds,
+    capture,
+    compile_step,
+    parse,
+    parser_of,
+    runner_of,
+    simulate_artifact,
+    spread_text,
+)
 
 LATENCY = 50e-6
 ONE_BUCKET = "bytes:1000000000000"
@@ -50,23 +57,8 @@ def topology(compute, bandwidth):
     }
 
 
-def simulate(binaries, artifact, path):
-    done = subprocess.run(
-        [
-            str(binaries / "lockstep-simulate"),
-            str(artifact),
-            f"--topology={path}",
-            "--format=json",
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(done.stdout)
-
-
 def measure(name, options):
-    binaries = options.binaries.resolve()
+    binaries = options.binaries
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         capture(name, folder, 2)
@@ -87,7 +79,7 @@ def measure(name, options):
             )
 
         def run(artifact, bandwidth=1e13, latency=1e-7):
-            return Runner(
+            return runner_of(
                 binaries,
                 name,
                 folder,
@@ -110,7 +102,7 @@ def measure(name, options):
         steps = max(3, int(options.seconds / alone.run(3)))
         kernels = statistics.median(alone.run(steps) for _ in range(5))
         alone.close()
-        simulated = simulate(binaries, artifact, path)
+        simulated = simulate_artifact(binaries, artifact, f"--topology={path}")
         factor = simulated["compute_seconds"] / kernels
         rates = {
             key: value / factor if key == "launch_seconds" else value * factor
@@ -124,7 +116,7 @@ def measure(name, options):
         expected, runners, collectives = {}, {}, {}
         for bucket in BUCKETS:
             artifact = compile(bucket)
-            result = simulate(binaries, artifact, path)
+            result = simulate_artifact(binaries, artifact, f"--topology={path}")
             expected[bucket] = result["seconds"]
             collectives[bucket] = result["collectives"]
             runners[bucket] = run(artifact, bandwidth, LATENCY)
@@ -150,26 +142,19 @@ def measure(name, options):
         print(
             f"| {title} | {collectives[bucket]} | "
             f"{statistics.median(times) * 1e3:.2f} | "
-            f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) | "
+            f"{spread_text(ratios)} | "
             f"{statistics.median(times) / expected[bucket]:.2f} |",
             flush=True,
         )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
-    parser.add_argument(
-        "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=0.3, help="of one round"
-    )
-    parser.add_argument("--rounds", type=int, default=11)
+    parser = parser_of(__doc__)
+    add_rounds(parser, 11)
     parser.add_argument(
         "--v4", action="store_true", help="kernels for x86-64-v4"
     )
-    options = parser.parse_args()
+    options = parse(parser)
     for name in options.models or ["mlp", "transformer"]:
         measure(name, options)
 

@@ -6,13 +6,12 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [
-    str(ROOT / "python-bindings"),
-    str(ROOT / "test" / "end-to-end"),
-]
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+
+import training  # noqa: E402
+from measuring import spread_text as spread_text  # noqa: E402
+from training import ROOT, Runner, compile_step  # noqa: E402
 
 #: Name, file, and the environment that selects a size.
 MODELS = {
@@ -25,10 +24,8 @@ MODELS = {
 }
 
 
-def simulation_options(documentation):
-    """Parses the options of a measurement by simulation: models, the folder of
-    the binaries, the number of replicas.
-    """
+def parser_of(documentation):
+    """A parser of the common options: models, the folder of the binaries."""
     parser = argparse.ArgumentParser(
         description=documentation.partition("\n")[0]
     )
@@ -36,46 +33,47 @@ def simulation_options(documentation):
     parser.add_argument(
         "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
     )
-    parser.add_argument("--replicas", type=int, default=8)
+    return parser
+
+
+def add_rounds(parser, rounds):
+    """Adds the options of measurements in rounds."""
+    parser.add_argument(
+        "--seconds", type=float, default=0.3, help="of one round"
+    )
+    parser.add_argument("--rounds", type=int, default=rounds)
+
+
+def parse(parser):
     options = parser.parse_args()
     options.binaries = options.binaries.resolve()
     return options
 
 
+def simulation_options(documentation):
+    """Parses the options of a measurement by simulation: the common ones, and
+    the number of replicas.
+    """
+    parser = parser_of(documentation)
+    parser.add_argument("--replicas", type=int, default=8)
+    return parse(parser)
+
+
 def capture(name, folder, replicas):
     """Captures a model to `step.mlir` and `init.safetensors` in `folder`."""
     path, variables = MODELS[name]
-    environment = dict(
-        os.environ,
-        PYTHONPATH=str(ROOT / "python-bindings"),
-        JAX_PLATFORMS="cpu",
-        **variables,
-    )
-    command = [
-        sys.executable,
-        "-m",
-        "lockstep.capture",
-        str(ROOT / path),
-        "-o",
-        str(folder),
-        f"--replicas={replicas}",
-    ]
-    subprocess.run(
-        command, check=True, stdout=subprocess.DEVNULL, env=environment
-    )
+    training.capture(ROOT / path, folder, replicas, **variables)
 
 
-def compile_step(binaries, folder, output, *options):
-    """Compiles a captured model."""
-    command = [
-        binaries / "lockstep-compile",
-        folder / "step.mlir",
-        "-o",
-        output,
-        *options,
-    ]
-    subprocess.run(list(map(str, command)), check=True)
-    return output
+def simulate_artifact(binaries, artifact, *options):
+    """Returns the output of lockstep-simulate."""
+    done = subprocess.run(
+        [binaries / "lockstep-simulate", artifact, "--format=json", *options],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(done.stdout)
 
 
 def simulate(binaries, folder, topology, bucket, replicas):
@@ -89,54 +87,11 @@ def simulate(binaries, folder, topology, bucket, replicas):
         f"--topology={topology}",
         f"--bucket={bucket}",
     )
-    done = subprocess.run(
-        [str(binaries / "lockstep-simulate"), str(artifact), "--format=json"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(done.stdout)
+    return simulate_artifact(binaries, artifact)
 
 
-class Runner:
-    """A compiled step with random batches, ready to run."""
-
-    def __init__(self, binaries, name, folder, artifact, **options):
-        import numpy as np
-        from safetensors.numpy import load_file
-
-        from capi import Session
-        from lockstep import model as models
-
-        path, variables = MODELS[name]
-        os.environ.update(variables)
-        os.environ["JAX_PLATFORMS"] = "cpu"
-        random = np.random.default_rng(0)
-        library = binaries.parent / "lib" / "liblockstep.so"
-        self.session = session = Session(library, artifact, **options)
-        for key, value in load_file(folder / "init.safetensors").items():
-            session.set(key, value)
-        loaded, batch = models.load(ROOT / path), {}
-        for key, entry in loaded.scalars.items():
-            default = loaded.defaults.get(key, 0)
-            session.set_scalar(key, np.asarray(default, entry.dtype))
-        for key, entry in loaded.batch.items():
-            shape = (session.replicas * entry.shape[0], *entry.shape[1:])
-            is_float = np.issubdtype(entry.dtype, np.floating)
-            batch[key] = (
-                random.standard_normal(shape)
-                if is_float
-                else random.integers(0, 2, shape)
-            ).astype(entry.dtype)
-        self.program = session.program("step")
-        session.bind(self.program, batch)
-
-    def run(self, steps):
-        """Returns the seconds of one step."""
-        begin = time.perf_counter()
-        for _ in range(steps):
-            self.session.call("run", self.program)
-        return (time.perf_counter() - begin) / steps
-
-    def close(self):
-        self.session.close()
+def runner_of(binaries, name, folder, artifact, **options):
+    """A compiled model with random batches, ready to run."""
+    path, variables = MODELS[name]
+    os.environ.update(variables)
+    return Runner(binaries, ROOT / path, folder, artifact, **options)

@@ -10,10 +10,13 @@ import argparse
 import os
 import pathlib
 import struct
-import subprocess
 import sys
 import tempfile
 import zipfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+
+from measuring import cost  # noqa: E402
 
 SIZES = [1_000, 2_000, 5_000, 10_000, 20_000]
 TENSOR = "tensor<8xf32>"
@@ -50,18 +53,6 @@ def write_inputs(path):
         )
 
 
-def measure(command):
-    """Seconds of CPU time, and the peak memory in MiB."""
-    process = subprocess.Popen(
-        list(map(str, command)), stdout=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"failed: {' '.join(map(str, command))}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicas", type=int, default=2)
@@ -77,7 +68,7 @@ def main():
             (folder / "step.mlir").write_text(generate(size))
             for level in ("-O0", "-O2"):
                 artifact = folder / "step.lockstep"
-                compiled = measure(
+                compiled = cost(
                     [
                         binaries / "lockstep-compile",
                         folder / "step.mlir",
@@ -87,7 +78,7 @@ def main():
                         artifact,
                     ]
                 )
-                ran = measure(
+                ran = cost(
                     [
                         binaries / "lockstep-run",
                         artifact,

@@ -16,9 +16,12 @@ start, parsing, the analysis and the checks, and writing the step out again.
 import argparse
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+
+from measuring import cost  # noqa: E402
 
 SIZES = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000]
 OPS_PER_PIECE = 20
@@ -176,7 +179,7 @@ def measure(tool, path, repeat):
     """
     best, memory = float("inf"), 0
     for _ in range(repeat):
-        process = subprocess.Popen(
+        seconds, mebibytes = cost(
             [
                 tool,
                 path,
@@ -186,12 +189,7 @@ def measure(tool, path, repeat):
                 os.devnull,
             ]
         )
-        _, status, usage = os.wait4(process.pid, 0)
-        best = min(best, usage.ru_utime + usage.ru_stime)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            sys.exit(f"'{tool}' refused {path}")
-        memory = max(memory, usage.ru_maxrss / 1024)
+        best, memory = min(best, seconds), max(memory, mebibytes)
     return best, memory
 
 

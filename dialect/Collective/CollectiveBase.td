@@ -12,8 +12,9 @@ def Collective_Dialect : Dialect {
   let cppNamespace = "::lockstep::collective";
   let summary = "Explicit communication between ranks: groups, channels, reductions, barriers";
   let description = [{
-    Terms are those of MPI and NCCL. A collective is split into a start and a wait, so that other work can
-    overlap with it. A bucket is one collective with many operands.
+    Terms are those of MPI and NCCL. A collective is split into a start and a
+    wait, so that other work can overlap with it. A bucket is one collective
+    with many operands.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -20,8 +20,8 @@ class Collective_CommunicationOp<string mnemonic, list<Trait> traits = []> : Col
 def Collective_GroupOp : Collective_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "ranks that communicate with each other";
   let description = [{
-    Without `ranks`, all replicas. With `with_replicas`, all replicas and the `ranks`, which belong to other roles, for example
-    parameter servers.
+    Without `ranks`, all replicas. With `with_replicas`, all replicas and the
+    `ranks`, which belong to other roles, for example parameter servers.
 
     ```mlir
     collective.group @all
@@ -41,15 +41,19 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
     DeclareOpInterfaceMethods<CollectiveOpInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "starts a collective";
   let description = [{
-    The collective reads its operands until its wait, which has them as operands too. `channel` numbers the collectives in program
-    order; it is equal on all ranks by construction, and reports refer to it. `axis` is the axis along which operands are
-    concatenated or split, 0 by default. The compiler may merge collectives into one, a bucket; `bytes_per_pack` is a bound on the
-    size of the bucket that contains this one, and 0 leaves it to the compiler. `sizes` are the sizes of the results' dynamic
-    dimensions, in order: before a gather, ranks exchange how many rows each of them contributes. `bounds` are upper bounds of these
-    sizes, from which memory is planned.
+    The collective reads its operands until its wait, which has them as operands
+    too. `channel` numbers the collectives in program order; it is equal on all
+    ranks by construction, and reports refer to it. `axis` is the axis along
+    which operands are concatenated or split, 0 by default. The compiler may
+    merge collectives into one, a bucket; `bytes_per_pack` is a bound on the
+    size of the bucket that contains this one, and 0 leaves it to the compiler.
+    `sizes` are the sizes of the results' dynamic dimensions, in order: before a
+    gather, ranks exchange how many rows each of them contributes. `bounds` are
+    upper bounds of these sizes, from which memory is planned.
 
-    Reductions of f16 and bf16 accumulate in f32. Their results have the type of the operands, rounded once, or are f32 without
-    rounding, to be divided for a mean.
+    Reductions of f16 and bf16 accumulate in f32. Their results have the type of
+    the operands, rounded once, or are f32 without rounding, to be divided for a
+    mean.
 
     ```
     all_reduce sum    rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [4 6]      rank 1: [4 6]
@@ -65,19 +69,24 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
     recv                             rank 1: [3 4]   ->  rank 0: [3 4]
     ```
 
-    A reduce, a gather, a broadcast, a scatter, a send and a recv have a `root`, by default the first rank of the group; in the table above
-    it is rank 0. A scatter has two operands: the rows for all other ranks, concatenated, and how many of them each rank receives. A send
-    transfers from the root to the other rank of a group of two, a recv from the other rank to the root. `sources` names for each rank of
-    a permute, in the order of the group, the rank from which it receives; a rank with -1 receives zeros. The results of ranks that
-    receive nothing are unspecified.
+    A reduce, a gather, a broadcast, a scatter, a send and a recv have a `root`,
+    by default the first rank of the group; in the table above it is rank 0. A
+    scatter has two operands: the rows for all other ranks, concatenated, and
+    how many of them each rank receives. A send transfers from the root to the
+    other rank of a group of two, a recv from the other rank to the root.
+    `sources` names for each rank of a permute, in the order of the group, the
+    rank from which it receives; a rank with -1 receives zeros. The results of
+    ranks that receive nothing are unspecified.
 
     ```mlir
     %h = collective.start permute none @ring (%x : tensor<4xf32>) {sources = array<i64: 2, 0, 1>} -> !collective.pending<tensor<4xf32>>
     ```
 
-    Ranks of the same role execute the same function. If the root of a broadcast, a scatter, a reduce or a gather belongs to another
-    role than the other ranks, the function of each role has only the operands that its own ranks send and the results that they
-    receive. So if rank 4 holds a variable that ranks 0 to 3 read, the two functions contain
+    Ranks of the same role execute the same function. If the root of a
+    broadcast, a scatter, a reduce or a gather belongs to another role than the
+    other ranks, the function of each role has only the operands that its own
+    ranks send and the results that they receive. So if rank 4 holds a variable
+    that ranks 0 to 3 read, the two functions contain
 
     ```mlir
     %h = collective.start broadcast none @server0 root 4 (%w : tensor<7x2xf32>) -> <>          // rank 4
@@ -113,9 +122,10 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
 def Collective_WaitOp : Collective_CommunicationOp<"wait", [DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "waits for a collective and returns its results";
   let description = [{
-    Must be in the block of its start, and is the only use of the pending value. Results of an all_reduce, an all_gather or a
-    broadcast over all ranks are equal on all of them. A rank that is no member of the group does not take part; its results are
-    unspecified, like those of a `tensor.empty`.
+    Must be in the block of its start, and is the only use of the pending value.
+    Results of an all_reduce, an all_gather or a broadcast over all ranks are
+    equal on all of them. A rank that is no member of the group does not take
+    part; its results are unspecified, like those of a `tensor.empty`.
 
     ```mlir
     %g:2 = collective.wait %h (%dw, %db : tensor<64x10xf32>, tensor<10xf32>)

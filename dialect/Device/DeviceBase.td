@@ -13,9 +13,10 @@ def Device_Dialect : Dialect {
   let cppNamespace = "::lockstep::device";
   let summary = "What a device executes: launches of kernels, collectives, buffers at planned offsets";
   let description = [{
-    The dialect has two forms. On tensors, a `device.kernel` is a function and `device.invoke` calls it. On buffers, a
-    `device.program` is a list of commands. They correspond one to one to the commands of the artifact, the compiled file that the
-    runtime executes.
+    The dialect has two forms. On tensors, a `device.kernel` is a function and
+    `device.invoke` calls it. On buffers, a `device.program` is a list of
+    commands. They correspond one to one to the commands of the artifact, the
+    compiled file that the runtime executes.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -28,8 +29,10 @@ class Device_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I3
   let genSpecializedAttr = 0;
 }
 
-// The numbers are those in the schema of the artifact. Memories of the spaces `replica`, `replica_variable`, `input` and `rank`
-// exist once for each replica, the others once for each process. `rank` holds the number of the replica.
+// The numbers are those in the schema of the artifact. Memories of the spaces
+// `replica`, `replica_variable`, `input` and `rank` exist once for each
+// replica, the others once for each process. `rank` holds the number of the
+// replica.
 def Device_Space : Device_Enum<"Space", "the memory space of a buffer", [
   I32EnumAttrCase<"Replica", 0, "replica">, I32EnumAttrCase<"Shared", 1, "shared">,
   I32EnumAttrCase<"Constant", 2, "constant">, I32EnumAttrCase<"Variable", 3, "variable">,
@@ -57,7 +60,8 @@ def Device_Shard : AttrDef<Device_Dialect, "Shard"> {
   let mnemonic = "shard";
   let summary = "the rows of a variable that a shard holds";
   let description = [{
-    The name of the whole variable, the first row of the shard and the number of rows of the whole: `#device.shard<"w" row 3 of 13>`.
+    The name of the whole variable, the first row of the shard and the number of
+    rows of the whole: `#device.shard<"w" row 3 of 13>`.
   }];
   let parameters = (ins StringRefParameter<"name of the whole variable">:$of, "int64_t":$first_row, "int64_t":$rows);
   let assemblyFormat = "`<` $of `row` $first_row `of` $rows `>`";
@@ -67,11 +71,14 @@ def Device_Arguments : AttrDef<Device_Dialect, "Arguments"> {
   let mnemonic = "arguments";
   let summary = "the arguments of a launch of a kernel that is native code";
   let description = [{
-    `reads` and `writes` are the sizes in bytes of the tensors that the kernel reads and of its results; dynamic dimensions count as
-    1. `dynamic` has the number of dynamic dimensions of each read and result, or is empty if there are none. `in_place` has for
-    each result the index of the read in whose memory it may be computed, or -1; it may be empty. `scratch` is the number of bytes
-    of working memory of all tiles together. `registers` is the number of index arguments, the first of which are the sizes of the
-    dynamic dimensions.
+    `reads` and `writes` are the sizes in bytes of the tensors that the kernel
+    reads and of its results; dynamic dimensions count as 1. `dynamic` has the
+    number of dynamic dimensions of each read and result, or is empty if there
+    are none. `in_place` has for each result the index of the read in whose
+    memory it may be computed, or -1; it may be empty. `scratch` is the number
+    of bytes of working memory of all tiles together. `registers` is the number
+    of index arguments, the first of which are the sizes of the dynamic
+    dimensions.
 
     `#device.arguments<reads [32, 32] writes [32] in_place [0] dynamic [] scratch 0 registers 0>`
   }];

@@ -11,15 +11,17 @@
 class Device_Command<string mnemonic, list<Trait> traits = []>
     : Device_Op<mnemonic, traits # [ParentOneOf<["ProgramOp", "OnceOp"]>]>;
 
-/// Commands for control flow or communication: not allowed in a section that one replica executes.
+/// Commands for control flow or communication: not allowed in a section that
+/// one replica executes.
 class Device_ProgramCommand<string mnemonic, list<Trait> traits = []>
     : Device_Op<mnemonic, traits # [HasParent<"ProgramOp">]>;
 
 def Device_SliceOp : Device_ProgramCommand<"slice", [Pure]> {
   let summary = "a slice of a memory, by its offset in bytes";
   let description = [{
-    `input` names the batch tensor that the slice holds. `size_registers` has for each dimension the register with its size,
-    or -1 where it is static; then `bound` is the maximum size of the slice in bytes.
+    `input` names the batch tensor that the slice holds. `size_registers` has
+    for each dimension the register with its size, or -1 where it is static;
+    then `bound` is the maximum size of the slice in bytes.
 
     ```mlir
     %x = device.slice input[0] "x" : <tensor<32x64xf32>>
@@ -52,9 +54,10 @@ def Device_OutputOp : Device_ProgramCommand<"output"> {
 def Device_LaunchOp : Device_Command<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs the tiles of a kernel";
   let description = [{
-    `reads` are the kernel's tensors, `writes` its results, `scratch` its working memory; `registers` are passed as its
-    `index` arguments. The code receives all of them in this order. A buffer may be both read and written if the kernel
-    computes in place.
+    `reads` are the kernel's tensors, `writes` its results, `scratch` its
+    working memory; `registers` are passed as its `index` arguments. The code
+    receives all of them in this order. A buffer may be both read and written if
+    the kernel computes in place.
 
     ```mlir
     device.launch @add reads(%a, %b : !device.buffer<tensor<8xf32>>, !device.buffer<tensor<8xf32>>)
@@ -73,7 +76,8 @@ def Device_LaunchOp : Device_Command<"launch", [AttrSizedOperandSegments, Declar
 def Device_StartOp : Device_ProgramCommand<"start", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "starts a collective on buffers";
   let description = [{
-    The buffers belong to the collective until the wait on its channel. Several buffers are one bucket.
+    The buffers belong to the collective until the wait on its channel. Several
+    buffers are one bucket.
 
     ```mlir
     device.start all_reduce sum @all channel 0 (%dw : !device.buffer<tensor<64x10xf32>>)
@@ -115,7 +119,8 @@ def Device_BarrierOp : Device_ProgramCommand<"barrier", [DeclareOpInterfaceMetho
 def Device_OnceOp : Device_ProgramCommand<"once", [SingleBlock, NoTerminator]> {
   let summary = "commands that one replica of the process executes for all of them, when all have arrived";
   let description = [{
-    Contains launches and copies, which write to memory that the replicas share. Replicas continue when the section has ended.
+    Contains launches and copies, which write to memory that the replicas share.
+    Replicas continue when the section has ended.
 
     ```mlir
     device.once channel 2 {
@@ -181,7 +186,8 @@ def Device_LoadRegisterOp : Device_ProgramCommand<"load_register"> {
 def Device_NextOp : Device_ProgramCommand<"next"> {
   let summary = "advances to the next batch: space `input` is its memory from here on";
   let description = [{
-    A run that requests more batches than the host has supplied ends with an error.
+    A run that requests more batches than the host has supplied ends with an
+    error.
 
     ```mlir
     device.next

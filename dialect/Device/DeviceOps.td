@@ -21,14 +21,18 @@ class Device_Op<string mnemonic, list<Trait> traits = []> : Op<Device_Dialect, m
 def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope]> {
   let summary = "a kernel: a pure function on tensors, compiled to native code";
   let description = [{
-    Tensor arguments come first, then `index` arguments, which are passed in registers: first the sizes of all dynamic dimensions, of the
-    arguments and then of the results, in order, then others. `bounds` are upper bounds of the dynamic dimensions of results. `grid` is
-    the number of tiles that may run at the same time, `scratch` the bytes of working memory of one tile, both set by the stage that
-    generates code. `in_place` has for each result the argument in whose memory it may be computed, or -1. `code` is the name of an equal
-    kernel whose code is used; absent: the kernel has code of its own.
+    Tensor arguments come first, then `index` arguments, which are passed in
+    registers: first the sizes of all dynamic dimensions, of the arguments and
+    then of the results, in order, then others. `bounds` are upper bounds of the
+    dynamic dimensions of results. `grid` is the number of tiles that may run at
+    the same time, `scratch` the bytes of working memory of one tile, both set
+    by the stage that generates code. `in_place` has for each result the
+    argument in whose memory it may be computed, or -1. `code` is the name of an
+    equal kernel whose code is used; absent: the kernel has code of its own.
 
-    Code has the form `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`; buffers are the
-    tensor arguments, then the results, then scratch.
+    Code has the form
+    `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`;
+    buffers are the tensor arguments, then the results, then scratch.
 
     ```mlir
     device.kernel @add(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> attributes {in_place = array<i64: 0>} {
@@ -75,7 +79,8 @@ def Device_YieldOp : Device_Op<"yield", [Pure, Terminator, ReturnLike, HasParent
 def Device_InvokeOp : Device_Op<"invoke", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "calls a kernel on tensors";
   let description = [{
-    Types of operands and results are those of the kernel. The memory planner converts it to a `device.launch`.
+    Types of operands and results are those of the kernel. The memory planner
+    converts it to a `device.launch`.
 
     ```mlir
     %2 = device.invoke @add(%0, %1) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
@@ -93,7 +98,8 @@ def Device_InvokeOp : Device_Op<"invoke", [Pure, DeclareOpInterfaceMethods<Symbo
 def Device_LoadBatchOp : Device_Op<"load_batch", [DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "the tensors of the next batch of the program's data";
   let description = [{
-    Each replica loads its own tensors. They are valid until the next `device.load_batch` is executed.
+    Each replica loads its own tensors. They are valid until the next
+    `device.load_batch` is executed.
 
     ```mlir
     %x, %y = device.load_batch ["x", "y"] : tensor<32x64xf32>, tensor<32xi32>
@@ -108,8 +114,9 @@ def Device_LoadBatchOp : Device_Op<"load_batch", [DeclareOpInterfaceMethods<Unif
 def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the native code of all kernels for one target";
   let description = [{
-    A shared object, as bytes. When an artifact is loaded, one of its binaries for the kind of the executing device is selected.
-    `device` is that kind, `cpu` by default.
+    A shared object, as bytes. When an artifact is loaded, one of its binaries
+    for the kind of the executing device is selected. `device` is that kind,
+    `cpu` by default.
 
     ```mlir
     device.binary @x86_64_v3 target "x86-64-v3" {object = dense<...> : tensor<4096xi8>}
@@ -127,10 +134,13 @@ def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">
 def Device_EntryOp : Device_Op<"entry", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a kernel that is native code, by its symbol in the binaries";
   let description = [{
-    Replaces a `device.kernel` when its body is not needed any more. A launch runs `grid` tiles; `flops` and `bytes` are
-    estimates for one launch. `takes` describes the arguments that every launch must have; without it, the code must accept any
-    arguments, and declare that in its constant `<symbol>.arguments`. `code` is the symbol in the binaries where it is not the entry's
-    own: kernels that differ only in name and location share their code.
+    Replaces a `device.kernel` when its body is not needed any more. A launch
+    runs `grid` tiles; `flops` and `bytes` are estimates for one launch. `takes`
+    describes the arguments that every launch must have; without it, the code
+    must accept any arguments, and declare that in its constant
+    `<symbol>.arguments`. `code` is the symbol in the binaries where it is not
+    the entry's own: kernels that differ only in name and location share their
+    code.
 
     ```mlir
     device.entry @step_0_matmul takes <reads [8192, 8192] writes [32768] in_place [-1] dynamic [] scratch 0 registers 0>
@@ -145,8 +155,9 @@ def Device_EntryOp : Device_Op<"entry", [Symbol, HasParent<"::mlir::ModuleOp">]>
 def Device_RoleOp : Device_Op<"role", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a role of processes, and its ranks";
   let description = [{
-    Each role has its own programs and variables. The replicas have the first ranks. A module without this operation has one role,
-    `worker`, of all replicas.
+    Each role has its own programs and variables. The replicas have the first
+    ranks. A module without this operation has one role, `worker`, of all
+    replicas.
 
     ```mlir
     device.role @worker ranks 0 count 4
@@ -160,16 +171,17 @@ def Device_RoleOp : Device_Op<"role", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a variable and its place in memory";
   let description = [{
-    In space `variable` there is one copy per process, in `replica_variable` one per replica. `synchronization` and
-    `aggregation` are the numbers of the replica dialect's enums; without `initial` the value is read by name from a file. The name
-    there is `path`, or else the symbol.
+    In space `variable` there is one copy per process, in `replica_variable` one
+    per replica. `synchronization` and `aggregation` are the numbers of the
+    replica dialect's enums; without `initial` the value is read by name from a
+    file. The name there is `path`, or else the symbol.
 
     ```mlir
     device.variable @w variable[0] : tensor<64x10xf32> {synchronization = 0 : i32, aggregation = 0 : i32}
     ```
 
-    It is stored in the processes of `role`, by default in those of the replicas. `shard` describes its rows if it is a shard of a
-    variable.
+    It is stored in the processes of `role`, by default in those of the
+    replicas. `shard` describes its rows if it is a shard of a variable.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Device_SpaceAttr:$space, I64Attr:$offset, TypeAttrOf<AnyRankedTensor>:$type,
     I32Attr:$synchronization, I32Attr:$aggregation, OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned,
@@ -185,7 +197,8 @@ def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::Module
 def Device_ScalarOp : Device_Op<"scalar", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a scalar from the host, and the place where it is stored before a step";
   let description = [{
-    The offset is in space `scalar`. Without a default value, the host must supply the value.
+    The offset is in space `scalar`. Without a default value, the host must
+    supply the value.
 
     ```mlir
     device.scalar "lr"[0] : tensor<f32> {default_value = dense<1.0e-01> : tensor<f32>}
@@ -214,8 +227,9 @@ def Device_ConstantsOp : Device_Op<"constants", [HasParent<"::mlir::ModuleOp">]>
 def Device_RemarkOp : Device_Op<"remark", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a decision of the compiler and its reason, stored for the inspection of the artifact";
   let description = [{
-    The stage that decided, the kind (`passed`, `missed`, `analysis` or `failed`), the decision with its reason, and the program it
-    is about. The location is the line of the user's program.
+    The stage that decided, the kind (`passed`, `missed`, `analysis` or
+    `failed`), the decision with its reason, and the program it is about. The
+    location is the line of the user's program.
 
     ```mlir
     device.remark "schedule" "missed" "nothing runs between start and wait" in "step"
@@ -228,8 +242,9 @@ def Device_RemarkOp : Device_Op<"remark", [HasParent<"::mlir::ModuleOp">]> {
 def Device_ConstantOutputOp : Device_Op<"constant_output", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "an output of a program that is not a tensor";
   let description = [{
-    A constant known at compile time: a string, a boolean, an `i64`, a finite `f64`, or an array or dictionary of such values. The
-    artifact stores it as JSON. It originates from `replica.run_steps`.
+    A constant known at compile time: a string, a boolean, an `i64`, a finite
+    `f64`, or an array or dictionary of such values. The artifact stores it as
+    JSON. It originates from `replica.run_steps`.
 
     ```mlir
     device.constant_output "labels" = ["cat", "dog"] of "main"
@@ -243,10 +258,12 @@ def Device_ConstantOutputOp : Device_Op<"constant_output", [HasParent<"::mlir::M
 def Device_ProgramOp : Device_Op<"program", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the commands of one device role";
   let description = [{
-    A list of commands; the targets of jumps are blocks. If several roles take part in a step, each has its own program, and
-    `step` is the name that these programs share. Sizes of memories are in bytes: `replica` and `input` exist once per
-    replica, `shared` once per process. A channel identifies one start, one barrier or one once section; each start has a
-    wait. Registers hold 64-bit integers, one set per replica.
+    A list of commands; the targets of jumps are blocks. If several roles take
+    part in a step, each has its own program, and `step` is the name that these
+    programs share. Sizes of memories are in bytes: `replica` and `input` exist
+    once per replica, `shared` once per process. A channel identifies one start,
+    one barrier or one once section; each start has a wait. Registers hold
+    64-bit integers, one set per replica.
 
     ```mlir
     device.program @step role "worker" replica 81920 shared 40960 input 8448 registers 2 channels 4 {

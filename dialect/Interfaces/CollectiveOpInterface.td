@@ -1,6 +1,7 @@
 //===- CollectiveOpInterface.td - Collectives --------------*- tablegen -*-===//
 //
-// The properties that passes need of every collective and barrier, whatever its kind.
+// The properties that passes need of every collective and barrier, whatever its
+// kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,8 @@ include "mlir/IR/OpBase.td"
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::lockstep";
   let description = [{
-    An operation in which all ranks of a group take part: a collective or a barrier.
+    An operation in which all ranks of a group take part: a collective or a
+    barrier.
   }];
   let methods = [
     InterfaceMethod<"The name of the group, a symbol of the module.",

@@ -5,13 +5,14 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/JSON.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using Json = nlohmann::ordered_json;
@@ -68,10 +69,7 @@ static Attribute fromJson(const Json &json, Builder &builder) {
   case Json::value_t::boolean:
     return builder.getBoolAttr(json.get<bool>());
   case Json::value_t::number_integer:
-    return builder.getI64IntegerAttr(json.get<int64_t>());
   case Json::value_t::number_unsigned:
-    if (json.get<uint64_t>() > uint64_t(std::numeric_limits<int64_t>::max()))
-      return {};
     return builder.getI64IntegerAttr(json.get<int64_t>());
   case Json::value_t::number_float:
     return builder.getF64FloatAttr(json.get<double>());
@@ -99,9 +97,32 @@ static Attribute fromJson(const Json &json, Builder &builder) {
   }
 }
 
+/// Whether `text`, which is JSON, contains an integer that does not fit into
+/// `i64`. The parser would convert those of more than 64 bits to `f64`.
+static bool hasWideInteger(StringRef text) {
+  while (!text.empty()) {
+    if (text.consume_front("\"")) {
+      while (!text.consume_front("\""))
+        text = text.drop_front(text.front() == '\\' ? 2 : 1);
+      continue;
+    }
+    StringRef number = text.take_while([](char c) {
+      return llvm::isDigit(c) || StringRef("+-.eE").contains(c);
+    });
+    int64_t value;
+    if (!number.empty() && number.find_first_of(".eE") == StringRef::npos &&
+        number.getAsInteger(10, value))
+      return true;
+    text = text.drop_front(std::max<size_t>(number.size(), 1));
+  }
+  return false;
+}
+
 Attribute lockstep::plainValueFromJson(StringRef text, MLIRContext *context) {
   Json json = Json::parse(text.begin(), text.end(), nullptr,
                           /*allow_exceptions=*/false);
+  if (json.is_discarded() || hasWideInteger(text))
+    return {};
   Builder builder(context);
-  return json.is_discarded() ? Attribute() : fromJson(json, builder);
+  return fromJson(json, builder);
 }

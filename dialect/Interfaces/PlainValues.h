@@ -17,8 +17,7 @@ bool isPlainValue(mlir::Attribute value);
 /// Converts a plain value to one line of JSON.
 std::string plainValueToJson(mlir::Attribute value);
 /// Converts JSON to a plain value; null if `text` is not JSON, or contains
-/// null, an empty key or an integer from 2^63 to 2^64 - 1. Other integers that
-/// do not fit into `i64` become `f64`.
+/// null, an empty key or an integer that does not fit into `i64`.
 mlir::Attribute plainValueFromJson(llvm::StringRef text,
                                    mlir::MLIRContext *context);
 

@@ -1,9 +1,10 @@
 //===- ReplicaContext.td - The two contexts of a program ---*- tablegen -*-===//
 //
-// Code of `tf.distribute` programs runs in one of two contexts: replica context, where a function
-// runs once per replica, and cross-replica context, where one computation has access to the values
-// of all replicas. A trait of an operation declares the context that it requires; an interface
-// declares the context of its regions. One verifier checks all of them.
+// Code of `tf.distribute` programs runs in one of two contexts: replica
+// context, where a function runs once per replica, and cross-replica context,
+// where one computation has access to the values of all replicas. A trait of an
+// operation declares the context that it requires; an interface declares the
+// context of its regions. One verifier checks all of them.
 //
 //===----------------------------------------------------------------------===//
 

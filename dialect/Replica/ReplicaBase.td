@@ -13,16 +13,21 @@ def Replica_Dialect : Dialect {
   let cppNamespace = "::lockstep::replica";
   let summary = "Training steps at the level of the user's program: replicas, variables, two contexts";
   let description = [{
-    A module of this dialect contains one strategy, variables, steps and programs. A step is executed once per
-    replica (replica context); `replica.merge_call` opens cross-replica context inside it. A program is executed
-    once for all replicas (cross-replica context); `replica.run` opens replica context inside it. Computation
-    is upstream `linalg`, `tensor`, `arith`, `math` and `scf` on tensors.
+    A module of this dialect contains one strategy, variables, steps and
+    programs. A step is executed once per replica (replica context);
+    `replica.merge_call` opens cross-replica context inside it. A program is
+    executed once for all replicas (cross-replica context); `replica.run` opens
+    replica context inside it. Computation is upstream `linalg`, `tensor`,
+    `arith`, `math` and `scf` on tensors.
 
-    Discardable attributes bind the arguments and results of a step or program to data of the host:
-    `replica.batch = "x"` (a batch tensor, one shard per replica; `replica.bounds = array<i64: 8>` bounds its dynamic
-    dimensions, in order), `replica.batches = ["x", "y"]` (the tensors of an iterator of a program), `replica.scalar = "lr"` (a host
-    value, equal on all replicas; `replica.default` is its value if the host supplies none),
-    `replica.metric = "loss"`, `replica.sum` and `replica.count` (results that the host reads).
+    Discardable attributes bind the arguments and results of a step or program
+    to data of the host: `replica.batch = "x"` (a batch tensor, one shard per
+    replica; `replica.bounds = array<i64: 8>` bounds its dynamic dimensions, in
+    order), `replica.batches = ["x", "y"]` (the tensors of an iterator of a
+    program), `replica.scalar = "lr"` (a host value, equal on all replicas;
+    `replica.default` is its value if the host supplies none),
+    `replica.metric = "loss"`, `replica.sum` and `replica.count` (results that
+    the host reads).
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -39,9 +44,11 @@ class Replica_Type<string name, string typeMnemonic> : TypeDef<Replica_Dialect, 
 def Replica_PerReplica : Replica_Type<"PerReplica", "per_replica"> {
   let summary = "one value of the component type per replica";
   let description = [{
-    The values of all replicas in cross-replica context. There is no arithmetic on them:
-    `replica.reduce`, `replica.gather` and `replica.local_results` convert them to plain tensors, `replica.run` computes on
-    the component of each replica. An unranked component type means that the tensors' ranks differ between replicas.
+    The values of all replicas in cross-replica context. There is no arithmetic
+    on them: `replica.reduce`, `replica.gather` and `replica.local_results`
+    convert them to plain tensors, `replica.run` computes on the component of
+    each replica. An unranked component type means that the tensors' ranks
+    differ between replicas.
   }];
   let parameters = (ins "::mlir::TensorType":$component);
   let assemblyFormat = "`<` $component `>`";
@@ -50,7 +57,8 @@ def Replica_PerReplica : Replica_Type<"PerReplica", "per_replica"> {
 def Replica_Mirrored : Replica_Type<"Mirrored", "mirrored"> {
   let summary = "equal values of the component type, one per replica";
   let description = [{
-    The result of a reduction or a broadcast: every replica has the same value. Operands of an update of a mirrored variable have this type.
+    The result of a reduction or a broadcast: every replica has the same value.
+    Operands of an update of a mirrored variable have this type.
   }];
   let parameters = (ins "::mlir::RankedTensorType":$component);
   let assemblyFormat = "`<` $component `>`";
@@ -59,8 +67,9 @@ def Replica_Mirrored : Replica_Type<"Mirrored", "mirrored"> {
 def Replica_Iterator : Replica_Type<"Iterator", "iterator"> {
   let summary = "the batches of a program, one after the other";
   let description = [{
-    Each batch has one tensor of each element type per replica. The number of batches is agreed before the program
-    starts, so that no replica ends before the others: a replica without data left receives tensors without rows.
+    Each batch has one tensor of each element type per replica. The number of
+    batches is agreed before the program starts, so that no replica ends before
+    the others: a replica without data left receives tensors without rows.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::Type">:$elements);
   let assemblyFormat = "`<` $elements `>`";
@@ -91,7 +100,8 @@ def Replica_Partitioner : AttrDef<Replica_Dialect, "Partitioner"> {
     | `min_size bytes B shards M` | the size of the variable divided by `B`, rounded up, at most `M`; by default `B` is 256 KiB and `M` 1 |
     | `max_size bytes B shards M` | shards of as many whole rows as fit in `B` bytes; at most `M` if that is set, which are then larger |
 
-    Never more than there are rows. The first shards have one row more where the rows do not divide. Numbers are positive (E_OPTION_VALUE).
+    Never more than there are rows. The first shards have one row more where the
+    rows do not divide. Numbers are positive (E_OPTION_VALUE).
 
     ```mlir
     #replica.partitioner<min_size bytes 262144 shards 2>

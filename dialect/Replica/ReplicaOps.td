@@ -14,8 +14,9 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Replica_Op<string mnemonic, list<Trait> traits = []> : Op<Replica_Dialect, mnemonic, traits>;
 
-/// The communication between replicas, as a resource with memory effects: operations with effects
-/// on it are neither merged, erased nor moved by upstream passes.
+/// The communication between replicas, as a resource with memory effects:
+/// operations with effects on it are neither merged, erased nor moved by
+/// upstream passes.
 def Replica_CommunicationResource : Resource<"::lockstep::replica::CommunicationResource">;
 /// The contents of all variables.
 def Replica_VariableResource : Resource<"::lockstep::replica::VariableResource">;
@@ -30,13 +31,15 @@ class Replica_CommunicationOp<string mnemonic, list<Trait> traits = []> : Replic
 def Replica_StrategyOp : Replica_Op<"strategy", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the distribution strategy of a module";
   let description = [{
-    At most one per module. Without it, or without `replicas`, the count is that of the compiler's option
-    `--replicas`; it is static from then on.
+    At most one per module. Without it, or without `replicas`, the count is that
+    of the compiler's option `--replicas`; it is static from then on.
 
-    The strategies with parameter servers have the number of `servers` (or the compiler's option `--servers` sets it), and optionally a
-    `partitioner` that splits variables into shards. Variables and shards are assigned to the servers round-robin, in the order of the
-    module. With `parameter_server` each worker has one replica and executes steps independently; with `parameter_server_sync` all
-    workers execute each step together.
+    The strategies with parameter servers have the number of `servers` (or the
+    compiler's option `--servers` sets it), and optionally a `partitioner` that
+    splits variables into shards. Variables and shards are assigned to the
+    servers round-robin, in the order of the module. With `parameter_server`
+    each worker has one replica and executes steps independently; with
+    `parameter_server_sync` all workers execute each step together.
 
     ```mlir
     replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4 : i64}
@@ -54,9 +57,10 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a variable: state that persists between steps";
   let description = [{
-    The name is the path of the value in the user's state, which is also its name in files. If another symbol of the module has that
-    name, the variable has a different one and the attribute `path`. Values above 4 KiB are not stored in `initial`
-    but are read by name from a safetensors file.
+    The name is the path of the value in the user's state, which is also its
+    name in files. If another symbol of the module has that name, the variable
+    has a different one and the attribute `path`. Values above 4 KiB are not
+    stored in `initial` but are read by name from a safetensors file.
 
     | synchronization | copies |
     |---|---|
@@ -71,10 +75,12 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
     | `only_first_replica` | assigns the value of replica 0 |
     | `none` | error: the new value of the copies is undefined (`E_AGG_NONE`) |
 
-    `Strategy.h` describes how these rules apply to strategies that keep one copy of a variable.
+    `Strategy.h` describes how these rules apply to strategies that keep one
+    copy of a variable.
 
-    A variable with `colocate_with` is stored on the server of the named variable and is never split; the named variable must precede it.
-    Without parameter servers this has no effect.
+    A variable with `colocate_with` is stored on the server of the named
+    variable and is never split; the named variable must precede it. Without
+    parameter servers this has no effect.
 
     ```mlir
     replica.variable @w : tensor<64x10xf32> {aggregation = #replica.aggregation<mean>}
@@ -100,7 +106,8 @@ def Replica_StepOp : Replica_Op<"step", [FunctionOpInterface, IsolatedFromAbove,
     HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
   let summary = "a function that runs once per replica";
   let description = [{
-    Arguments are per replica unless they have `replica.scalar`. The arguments of a step that a program calls are those of the call.
+    Arguments are per replica unless they have `replica.scalar`. The arguments
+    of a step that a program calls are those of the call.
 
     ```mlir
     replica.step @train(%x: tensor<32x64xf32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "loss"}) {
@@ -146,9 +153,10 @@ def Replica_ReadOp : Replica_Op<"read", [InAnyContext, DeclareOpInterfaceMethods
     DeclareOpInterfaceMethods<UniformityOpInterface>, MemoryEffects<[MemRead<Replica_VariableResource>]>]> {
   let summary = "the value of a variable";
   let description = [{
-    In replica context the replica's own copy; in cross-replica context the mirrored value, or for an on_read variable the combination
-    of all copies according to its aggregation. With `aggregated`, replicas read that combination too: the read is then a collective
-    of all replicas.
+    In replica context the replica's own copy; in cross-replica context the
+    mirrored value, or for an on_read variable the combination of all copies
+    according to its aggregation. With `aggregated`, replicas read that
+    combination too: the read is then a collective of all replicas.
 
     ```mlir
     %w = replica.read @w : tensor<64x10xf32>
@@ -161,7 +169,8 @@ def Replica_ReadOp : Replica_Op<"read", [InAnyContext, DeclareOpInterfaceMethods
     build($_builder, $_state, type, variable, /*aggregated=*/false);
   }]>];
   let extraClassDeclaration = [{
-    /// True if this reads the combination of all copies of `variable`, an on_read variable.
+    /// True if this reads the combination of all copies of `variable`, an
+    /// on_read variable.
     bool combinesCopies(::lockstep::replica::VariableOp variable);
   }];
   let assemblyFormat = "$variable attr-dict `:` type($result)";
@@ -177,8 +186,10 @@ class Replica_AssignOpBase<string mnemonic> : Replica_Op<mnemonic, [InAnyContext
 def Replica_AssignOp : Replica_AssignOpBase<"assign"> {
   let summary = "assigns a new value to a variable";
   let description = [{
-    In replica context the variable's aggregation determines how the values of the replicas are combined. In cross-replica context
-    one plain or mirrored value is assigned to all copies; if an on_read variable is the sum of its copies, each is assigned an equal part.
+    In replica context the variable's aggregation determines how the values of
+    the replicas are combined. In cross-replica context one plain or mirrored
+    value is assigned to all copies; if an on_read variable is the sum of its
+    copies, each is assigned an equal part.
 
     ```mlir
     replica.assign @w, %new : tensor<64x10xf32>
@@ -188,9 +199,11 @@ def Replica_AssignOp : Replica_AssignOpBase<"assign"> {
 def Replica_AssignAddOp : Replica_AssignOpBase<"assign_add"> {
   let summary = "adds a value to a variable";
   let description = [{
-    As `replica.assign` of the sum. The values of the replicas are combined first, according to the variable's aggregation: if a variable
-    with aggregation `sum` is 10 and two replicas add 1 and 2, it becomes 13. In cross-replica context, adding to a variable that is the
-    sum of its copies is an error (E_ONREAD_ASSIGN_ADD_SUM).
+    As `replica.assign` of the sum. The values of the replicas are combined
+    first, according to the variable's aggregation: if a variable with
+    aggregation `sum` is 10 and two replicas add 1 and 2, it becomes 13. In
+    cross-replica context, adding to a variable that is the sum of its copies is
+    an error (E_ONREAD_ASSIGN_ADD_SUM).
 
     ```mlir
     replica.assign_add @seen, %n : tensor<i64>
@@ -211,8 +224,9 @@ def Replica_AssignSubOp : Replica_AssignOpBase<"assign_sub"> {
 def Replica_LiteralOp : Replica_Op<"literal", [Pure, InAnyContext, AllTypesMatch<["value", "result"]>]> {
   let summary = "a literal of the user's program";
   let description = [{
-    As a constant, except that its sum over replicas is an error: the user may mean either the number or N times the number
-    (`E_NON_DISTRIBUTED_SUM`; a sum of zeros is allowed). After that check it is converted to `arith.constant`.
+    As a constant, except that its sum over replicas is an error: the user may
+    mean either the number or N times the number (`E_NON_DISTRIBUTED_SUM`; a sum
+    of zeros is allowed). After that check it is converted to `arith.constant`.
 
     ```mlir
     %five = replica.literal dense<5.0> : tensor<f32>
@@ -257,19 +271,22 @@ def Replica_AllReduceOp : Replica_CommunicationOp<"all_reduce", [InReplicaContex
     DeclareOpInterfaceMethods<InferTypeOpInterface>, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "reduces the values of all replicas; each of them receives the result";
   let description = [{
-    One operation is one call of the user; a nested structure is flattened into its operands. Shapes are equal on all
-    replicas. The mean of integers is f64; with a strategy of a single replica, which leaves values unchanged, it may keep the
-    type, which then follows an arrow.
+    One operation is one call of the user; a nested structure is flattened into
+    its operands. Shapes are equal on all replicas. The mean of integers is f64;
+    with a strategy of a single replica, which leaves values unchanged, it may
+    keep the type, which then follows an arrow.
 
     ```
     before      replica 0: [1 2]   replica 1: [3 4]
     after sum   replica 0: [4 6]   replica 1: [4 6]
     ```
 
-    Reductions are `sum`, `mean`, `product`, `min` and `max`; of booleans, `min` (all of them) and `max` (any of them). A NaN of one
-    replica is the result of `min` and `max`. Products of f16 and bf16 are rounded once, as sums are.
+    Reductions are `sum`, `mean`, `product`, `min` and `max`; of booleans, `min`
+    (all of them) and `max` (any of them). A NaN of one replica is the result of
+    `min` and `max`. Products of f16 and bf16 are rounded once, as sums are.
 
-    `bytes_per_pack` is a bound on the size of the buckets, in bytes; 0 leaves it to the compiler.
+    `bytes_per_pack` is a bound on the size of the buckets, in bytes; 0 leaves
+    it to the compiler.
 
     ```mlir
     %gw, %gb = replica.all_reduce mean %dw, %db {bytes_per_pack = 33554432 : i64} : tensor<64x10xf32>, tensor<10xf32>
@@ -290,8 +307,9 @@ def Replica_AllGatherOp : Replica_CommunicationOp<"all_gather", [InReplicaContex
     DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "concatenates the values of all replicas along an axis, in the order of the replicas";
   let description = [{
-    Sizes along `axis` may differ between replicas if they are dynamic; all other dimensions are equal. With a strategy of a single
-    replica, values are returned unchanged, even scalars.
+    Sizes along `axis` may differ between replicas if they are dynamic; all
+    other dimensions are equal. With a strategy of a single replica, values are
+    returned unchanged, even scalars.
 
     ```
     before        replica 0: [1 2]   replica 1: [3]
@@ -312,8 +330,9 @@ def Replica_MergeCallOp : Replica_CommunicationOp<"merge_call", [InReplicaContex
     SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
   let summary = "a rendezvous of the replicas, where a region runs once in cross-replica context";
   let description = [{
-    Arguments of the region are `!replica.per_replica<T>` (one value per replica) or `T` (a uniform value). Each
-    replica receives its component of the yielded values. Gradients do not flow through it.
+    Arguments of the region are `!replica.per_replica<T>` (one value per
+    replica) or `T` (a uniform value). Each replica receives its component of
+    the yielded values. Gradients do not flow through it.
 
     ```mlir
     %r = replica.merge_call (%g : tensor<4xf32>) -> tensor<4xf32> {
@@ -334,8 +353,10 @@ def Replica_YieldOp : Replica_Op<"yield", [Pure, Terminator, ReturnLike, ParentO
     "ValuesFromFunctionOp"]>]> {
   let summary = "ends a region of another context";
   let description = [{
-    In a merge_call each replica receives its component of a per-replica operand, and the same value of any other operand. In a
-    run the operands are the results of one replica. In an update the first operand is the variable's new value.
+    In a merge_call each replica receives its component of a per-replica
+    operand, and the same value of any other operand. In a run the operands are
+    the results of one replica. In an update the first operand is the variable's
+    new value.
 
     ```mlir
     replica.yield %s : !replica.mirrored<tensor<4xf32>>

@@ -1,7 +1,8 @@
 //===- SlicesOps.td - Rows of variables, and slices --------*- tablegen -*-===//
 //
-// Slices are some rows of a tensor: their values and row indices. The cost of reading and writing slices depends on the number of
-// their rows, not on the size of the table.
+// Slices are some rows of a tensor: their values and row indices. The cost of
+// reading and writing slices depends on the number of their rows, not on the
+// size of the table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +15,10 @@ def Replica_LookupOp : Replica_Op<"lookup", [InReplicaContext, DeclareOpInterfac
     DeclareOpInterfaceMethods<UniformityOpInterface>, MemoryEffects<[MemRead<Replica_VariableResource>]>]> {
   let summary = "rows of a variable, by their indices";
   let description = [{
-    Row `i` of the result is row `ids[i]` of the replica's copy of the variable. The result for an id outside of `[0, rows)` is a row of
-    zeros, consistent with a scatter, which ignores such an id; an id out of range that is a constant is an error (E_INDEX).
+    Row `i` of the result is row `ids[i]` of the replica's copy of the variable.
+    The result for an id outside of `[0, rows)` is a row of zeros, consistent
+    with a scatter, which ignores such an id; an id out of range that is a
+    constant is an error (E_INDEX).
 
     ```mlir
     %rows = replica.lookup @table, %ids : tensor<?xi64> -> tensor<?x64xf32>
@@ -30,10 +33,13 @@ def Replica_ScatterOp : Replica_Op<"scatter", [InAnyContext, DeclareOpInterfaceM
     MemoryEffects<[MemRead<Replica_VariableResource>, MemWrite<Replica_VariableResource>]>]> {
   let summary = "combines rows of a variable with slices";
   let description = [{
-    Row `indices[i]` of the variable is combined with `values[i]`, in the order of `i`; an index may occur several
-    times. In replica context the slices of all replicas are concatenated (aggregation `sum`; divided by the number of replicas for
-    `mean`), or those of replica 0 are used (`only_first_replica`); `min`, `max` and `update` cannot be aggregated otherwise
-    (`E_SCATTER_AGG`). On_read variables have no scatter (`E_SCATTER_ONREAD`). An index outside of `[0, rows)` is ignored, as in JAX.
+    Row `indices[i]` of the variable is combined with `values[i]`, in the order
+    of `i`; an index may occur several times. In replica context the slices of
+    all replicas are concatenated (aggregation `sum`; divided by the number of
+    replicas for `mean`), or those of replica 0 are used (`only_first_replica`);
+    `min`, `max` and `update` cannot be aggregated otherwise (`E_SCATTER_AGG`).
+    On_read variables have no scatter (`E_SCATTER_ONREAD`). An index outside of
+    `[0, rows)` is ignored, as in JAX.
 
     ```mlir
     replica.scatter add @table, %indices, %values : tensor<?xi64>, tensor<?x64xf32>
@@ -48,8 +54,10 @@ def Replica_AllReduceSlicesOp : Replica_CommunicationOp<"all_reduce_slices", [In
     DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "combines slices of all replicas: rows and their indices";
   let description = [{
-    The result of a sum is the concatenation of the slices of all replicas, in the order of the replicas, with duplicates. For a
-    mean the values are divided by the number of replicas. The number of rows may differ between replicas.
+    The result of a sum is the concatenation of the slices of all replicas, in
+    the order of the replicas, with duplicates. For a mean the values are
+    divided by the number of replicas. The number of rows may differ between
+    replicas.
 
     ```mlir
     %v, %i = replica.all_reduce_slices sum %values at %indices : tensor<?x2xf32>, tensor<?xi64> -> tensor<?x2xf32>, tensor<?xi64>
@@ -65,9 +73,10 @@ def Replica_AllReduceSlicesOp : Replica_CommunicationOp<"all_reduce_slices", [In
 def Replica_SlicesToDenseOp : Replica_Op<"slices_to_dense", [Pure, InAnyContext]> {
   let summary = "the dense tensor that slices represent";
   let description = [{
-    Each row is the sum of the values with its index, or zero if there are none. Indices outside of `[0, rows)` are ignored. The
-    gradient of a lookup is such a tensor; `propagate-slices` sinks the operation to its uses, so that the dense tensor is not
-    created where slices suffice.
+    Each row is the sum of the values with its index, or zero if there are none.
+    Indices outside of `[0, rows)` are ignored. The gradient of a lookup is such
+    a tensor; `propagate-slices` sinks the operation to its uses, so that the
+    dense tensor is not created where slices suffice.
 
     ```mlir
     %dense = replica.slices_to_dense %values at %indices : tensor<?x64xf32>, tensor<?xi64> -> tensor<100000x64xf32>

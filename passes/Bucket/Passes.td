@@ -6,16 +6,22 @@ include "mlir/Pass/PassBase.td"
 def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
   let summary = "merges independent collectives into buckets";
   let description = [{
-    Collectives of one block, group, kind, reduction and element type that do not depend on each other become one with many operands, in
-    the order in which they start. `bytes_per_pack`, if the user specifies it, bounds the size of a bucket.
+    Collectives of one block, group, kind, reduction and element type that do
+    not depend on each other become one with many operands, in the order in
+    which they start. `bytes_per_pack`, if the user specifies it, bounds the
+    size of a bucket.
 
-    With `plan`, the cost model of the module's topology decides: a bucket waits for its last member, but each collective has a latency, and
-    the link carries one at a time. Among all divisions into buckets of consecutive members, the one whose exchange ends first is taken. On a
-    topology whose reductions are executed by the cores that execute kernels, nothing hides behind kernels: buckets are as large as the
-    cache of a core, so that what reads a result finds it there.
+    With `plan`, the cost model of the module's topology decides: a bucket waits
+    for its last member, but each collective has a latency, and the link carries
+    one at a time. Among all divisions into buckets of consecutive members, the
+    one whose exchange ends first is taken. On a topology whose reductions are
+    executed by the cores that execute kernels, nothing hides behind kernels:
+    buckets are as large as the cache of a core, so that what reads a result
+    finds it there.
 
-    The order of exchanges with servers does not change: a collective is not merged with a later one if an exchange that depends on its
-    result would move behind another exchange with a server. With several roles, there is no plan.
+    The order of exchanges with servers does not change: a collective is not
+    merged with a later one if an exchange that depends on its result would move
+    behind another exchange with a server. With several roles, there is no plan.
 
     ```mlir
     // before

@@ -6,9 +6,11 @@ include "mlir/Pass/PassBase.td"
 def PrepareKernelsPass : Pass<"prepare-kernels", "::mlir::ModuleOp"> {
   let summary = "converts the bodies of kernels to the few forms that code is generated for";
   let description = [{
-    Named operations become `linalg.generic`, padding and concatenation become slices, large constants of one value become fills, and
-    remaining element-wise operations are fused. Reductions of products become `math.fma`-shaped: `arith.mulf` and
-    `arith.addf` of an accumulator are marked `contract`, so that every code path rounds once.
+    Named operations become `linalg.generic`, padding and concatenation become
+    slices, large constants of one value become fills, and remaining
+    element-wise operations are fused. Reductions of products become
+    `math.fma`-shaped: `arith.mulf` and `arith.addf` of an accumulator are
+    marked `contract`, so that every code path rounds once.
 
     ```mlir
     // before
@@ -26,10 +28,13 @@ def PrepareKernelsPass : Pass<"prepare-kernels", "::mlir::ModuleOp"> {
 def BufferizeKernelsPass : Pass<"bufferize-kernels", "::mlir::ModuleOp"> {
   let summary = "converts kernels to functions on memory that write their results to arguments";
   let description = [{
-    A `device.kernel` becomes a `func.func` whose arguments are the tensor arguments, the results, the scalars, and the number of the
-    tile. A result that may be in the memory of an argument (`in_place`) remains in place if no element of the argument is read after the same
-    element of the result may have been written. If the result is an updated copy of the argument, the copy is skipped at run time if both are
-    the same memory. In all other cases the permission is revoked.
+    A `device.kernel` becomes a `func.func` whose arguments are the tensor
+    arguments, the results, the scalars, and the number of the tile. A result
+    that may be in the memory of an argument (`in_place`) remains in place if no
+    element of the argument is read after the same element of the result may
+    have been written. If the result is an updated copy of the argument, the
+    copy is skipped at run time if both are the same memory. In all other cases
+    the permission is revoked.
 
     ```mlir
     // before
@@ -46,10 +51,13 @@ def BufferizeKernelsPass : Pass<"bufferize-kernels", "::mlir::ModuleOp"> {
 def LowerKernelLoopsPass : Pass<"lower-kernel-loops", "::mlir::func::FuncOp"> {
   let summary = "lowers structured operations on memory to loops and vectors";
   let description = [{
-    Contractions become packed, register-tiled products with the element-wise operations after them fused into the store; element-wise
-    operations and reductions become loops, those with the same outer dimension in one loop, whose iterations are divided into tiles; a
-    reduction along a contiguous dimension keeps a fixed number of partial results. Without `optimize`, every operation becomes plain loops.
-    The number of tiles is stored in the attribute `lockstep.grid`; it does not depend on the target.
+    Contractions become packed, register-tiled products with the element-wise
+    operations after them fused into the store; element-wise operations and
+    reductions become loops, those with the same outer dimension in one loop,
+    whose iterations are divided into tiles; a reduction along a contiguous
+    dimension keeps a fixed number of partial results. Without `optimize`, every
+    operation becomes plain loops. The number of tiles is stored in the
+    attribute `lockstep.grid`; it does not depend on the target.
 
     ```mlir
     // before
@@ -72,8 +80,10 @@ def LowerKernelLoopsPass : Pass<"lower-kernel-loops", "::mlir::func::FuncOp"> {
 def PlaceBuffersPass : Pass<"place-buffers", "::mlir::func::FuncOp"> {
   let summary = "allocates every intermediate buffer of a kernel on the stack or in scratch memory";
   let description = [{
-    Small buffers are allocated in up to 512 KB of stack, which a worker reuses for every tile, so that it stays in its cache. The other
-    buffers become slices of an additional argument, `lockstep.scratch` bytes for each tile. Nothing is allocated while a kernel runs.
+    Small buffers are allocated in up to 512 KB of stack, which a worker reuses
+    for every tile, so that it stays in its cache. The other buffers become
+    slices of an additional argument, `lockstep.scratch` bytes for each tile.
+    Nothing is allocated while a kernel runs.
 
     ```mlir
     // before
@@ -91,8 +101,8 @@ def PlaceBuffersPass : Pass<"place-buffers", "::mlir::func::FuncOp"> {
 def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
   let summary = "replaces mathematical functions by arithmetic, so that no library is called";
   let description = [{
-    Uses polynomial approximations for f32 and f64; f16 and bf16 are computed in f32. An operation without an expansion is an error at its
-    location.
+    Uses polynomial approximations for f32 and f64; f16 and bf16 are computed in
+    f32. An operation without an expansion is an error at its location.
 
     ```mlir
     // before
@@ -109,8 +119,10 @@ def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
 def HoistInvariantsPass : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
   let summary = "hoists loop-invariant code, including loads";
   let description = [{
-    Like upstream's `loop-invariant-code-motion`, but also hoists loads of elements that the loop does not write: buffers of a kernel are
-    disjoint, except for a result in the memory of an argument. So a computation from a scalar that all elements use is executed once.
+    Like upstream's `loop-invariant-code-motion`, but also hoists loads of
+    elements that the loop does not write: buffers of a kernel are disjoint,
+    except for a result in the memory of an argument. So a computation from a
+    scalar that all elements use is executed once.
 
     ```mlir
     // before
@@ -136,10 +148,13 @@ def HoistInvariantsPass : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
 def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
   let summary = "makes a kernel return where an assertion fails, or an access would be out of bounds";
   let description = [{
-    `cf.assert` becomes a branch that records the message and returns from the kernel. With `accesses`, every access is checked, too. Before an
-    element, a vector or a slice of a buffer is accessed, its indices are compared with the sizes of the buffer; before a cast to a static size,
-    that is compared with the actual one. If a check fails, the kernel records the message and the two numbers and returns, so that no memory
-    outside of its buffers is read or written. The runtime tests for such a record after each launch.
+    `cf.assert` becomes a branch that records the message and returns from the
+    kernel. With `accesses`, every access is checked, too. Before an element, a
+    vector or a slice of a buffer is accessed, its indices are compared with the
+    sizes of the buffer; before a cast to a static size, that is compared with
+    the actual one. If a check fails, the kernel records the message and the two
+    numbers and returns, so that no memory outside of its buffers is read or
+    written. The runtime tests for such a record after each launch.
 
     ```mlir
     // before
@@ -166,8 +181,10 @@ def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
 def ConvertKernelAbiPass : Pass<"convert-kernel-abi", "::mlir::ModuleOp"> {
   let summary = "converts functions to the signature `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`";
   let description = [{
-    The runtime calls every kernel with the addresses of its arguments and results, its scalars, and the number of the tile. Dynamic sizes
-    are passed as scalars. A buffer is passed as an address only; static sizes and strides follow from its type.
+    The runtime calls every kernel with the addresses of its arguments and
+    results, its scalars, and the number of the tile. Dynamic sizes are passed
+    as scalars. A buffer is passed as an address only; static sizes and strides
+    follow from its type.
 
     ```mlir
     // before
@@ -185,8 +202,9 @@ def ConvertKernelAbiPass : Pass<"convert-kernel-abi", "::mlir::ModuleOp"> {
 def BFloatsAsBitsPass : Pass<"bfloats-as-bits", "::mlir::LLVM::LLVMFuncOp"> {
   let summary = "represents values of bf16 as 16-bit integers";
   let description = [{
-    `expand-math` leaves no arithmetic on bf16. Operations that only move such values are done on their bits: these targets have no registers
-    for bf16, and LLVM would call a library to round a selected value again.
+    `expand-math` leaves no arithmetic on bf16. Operations that only move such
+    values are done on their bits: these targets have no registers for bf16, and
+    LLVM would call a library to round a selected value again.
 
     ```mlir
     // before
@@ -202,8 +220,9 @@ def BFloatsAsBitsPass : Pass<"bfloats-as-bits", "::mlir::LLVM::LLVMFuncOp"> {
 def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let summary = "lowers kernels to the LLVM dialect: all of the passes above, then the conversions";
   let description = [{
-    The part of `generate-code` for one target, up to the translation to LLVM IR: for tests, and to read the code of a kernel. The module
-    should contain only kernels, since the conversions apply to all functions.
+    The part of `generate-code` for one target, up to the translation to LLVM
+    IR: for tests, and to read the code of a kernel. The module should contain
+    only kernels, since the conversions apply to all functions.
 
     ```mlir
     // before
@@ -221,8 +240,9 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
 def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
   let summary = "compiles all kernels to one native object for each target";
   let description = [{
-    Sets `grid`, `scratch`, `flops` and `bytes` of each `device.kernel` and adds one `device.binary` for each target: a shared object
-    whose symbols are the kernels' names, and which depends on no library.
+    Sets `grid`, `scratch`, `flops` and `bytes` of each `device.kernel` and adds
+    one `device.binary` for each target: a shared object whose symbols are the
+    kernels' names, and which depends on no library.
 
     ```mlir
     // before

@@ -6,12 +6,16 @@ include "mlir/Pass/PassBase.td"
 def FillUnwrittenPass : Pass<"fill-unwritten", "::mlir::ModuleOp"> {
   let summary = "initializes tensors that may be read before they are written to zero";
   let description = [{
-    Elements of a `tensor.empty` or a `bufferization.alloc_tensor` that are read before they are written are zero, on all replicas. So a
-    program is deterministic, and control flow does not depend on uninitialized memory of a replica. A tensor is filled unless all of
-    its elements are provably overwritten first: by an operation that does not read its destination and has a loop for each of its
-    dimensions, or by insertions at constant positions that do not overlap.
+    Elements of a `tensor.empty` or a `bufferization.alloc_tensor` that are read
+    before they are written are zero, on all replicas. So a program is
+    deterministic, and control flow does not depend on uninitialized memory of a
+    replica. A tensor is filled unless all of its elements are provably
+    overwritten first: by an operation that does not read its destination and
+    has a loop for each of its dimensions, or by insertions at constant
+    positions that do not overlap.
 
-    This is the first pass, since upstream's passes may assume any contents of a `tensor.empty`.
+    This is the first pass, since upstream's passes may assume any contents of a
+    `tensor.empty`.
 
     ```mlir
     // before
@@ -30,9 +34,11 @@ def FillUnwrittenPass : Pass<"fill-unwritten", "::mlir::ModuleOp"> {
 def ImportStepsPass : Pass<"import-steps", "::mlir::ModuleOp"> {
   let summary = "converts captured functions to variables and steps";
   let description = [{
-    State consists of arguments and results of a captured function. The pass converts it to variables, which the step reads and assigns.
-    It runs before `--import-stablehlo`, because operations of the replica dialect are valid only in a step. Variables that several functions
-    name are declared once. Private functions are left to `--import-stablehlo`, which inlines them.
+    State consists of arguments and results of a captured function. The pass
+    converts it to variables, which the step reads and assigns. It runs before
+    `--import-stablehlo`, because operations of the replica dialect are valid
+    only in a step. Variables that several functions name are declared once.
+    Private functions are left to `--import-stablehlo`, which inlines them.
 
     ```mlir
     // before
@@ -54,13 +60,16 @@ def ImportStepsPass : Pass<"import-steps", "::mlir::ModuleOp"> {
 def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
   let summary = "converts the operations that legalization to linalg leaves in a captured program";
   let description = [{
-    JAX's own passes convert most of StableHLO to `linalg` on tensors. This pass converts the rest: `while`, `case` and
-    `if` to `scf`, `scatter`, `select_and_scatter` and `sort` to loops in a fixed order, and `custom_call @replica.*` to
-    the replica dialect; the function of a `replica.merge_call` becomes its region. An unsupported operation is
-    an error with its name and source line.
+    JAX's own passes convert most of StableHLO to `linalg` on tensors. This pass
+    converts the rest: `while`, `case` and `if` to `scf`, `scatter`,
+    `select_and_scatter` and `sort` to loops in a fixed order, and
+    `custom_call @replica.*` to the replica dialect; the function of a
+    `replica.merge_call` becomes its region. An unsupported operation is an
+    error with its name and source line.
 
-    All integers become signless (operations already specify whether they are unsigned), calls are inlined, and
-    attributes of JAX and XLA are dropped. A `while` loop whose trip count is known when it starts becomes `scf.for`.
+    All integers become signless (operations already specify whether they are
+    unsigned), calls are inlined, and attributes of JAX and XLA are dropped. A
+    `while` loop whose trip count is known when it starts becomes `scf.for`.
 
     ```mlir
     // before
@@ -76,11 +85,15 @@ def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
 def WidenAccumulationPass : Pass<"widen-accumulation", "::mlir::ModuleOp"> {
   let summary = "accumulates sums and products of f16 and bf16 in f32";
   let description = [{
-    A reduction in half precision that rounds after every element loses most digits: a sum of ones in bf16 stays at 256. So reductions
-    by addition or multiplication (products of matrices, convolutions, windows) accumulate in f32 and round once, at the end. A product
-    of two elements is not rounded before it is added, either. Other reductions, such as the maximum, are exact already.
+    A reduction in half precision that rounds after every element loses most
+    digits: a sum of ones in bf16 stays at 256. So reductions by addition or
+    multiplication (products of matrices, convolutions, windows) accumulate in
+    f32 and round once, at the end. A product of two elements is not rounded
+    before it is added, either. Other reductions, such as the maximum, are exact
+    already.
 
-    This is part of the semantics of a program, not an optimization: the interpreter executes the same operations.
+    This is part of the semantics of a program, not an optimization: the
+    interpreter executes the same operations.
 
     ```mlir
     // before
@@ -103,10 +116,12 @@ def WidenAccumulationPass : Pass<"widen-accumulation", "::mlir::ModuleOp"> {
 def UnrollSmallLoopsPass : Pass<"unroll-small-loops", "::mlir::ModuleOp"> {
   let summary = "unrolls loops of a few iterations over a few cheap operations";
   let description = [{
-    JAX writes the rounds of its random number generator as a loop. Unrolled, they are fused with the computation around
-    them into one kernel. A loop is unrolled if it has at most `max-trips` iterations, becomes at most `max-ops` operations,
-    and contains no reductions (such as matrix products and convolutions), communication or loops, which are large enough
-    for kernels of their own.
+    JAX writes the rounds of its random number generator as a loop. Unrolled,
+    they are fused with the computation around them into one kernel. A loop is
+    unrolled if it has at most `max-trips` iterations, becomes at most `max-ops`
+    operations, and contains no reductions (such as matrix products and
+    convolutions), communication or loops, which are large enough for kernels of
+    their own.
 
     ```mlir
     // before
@@ -128,8 +143,9 @@ def UnrollSmallLoopsPass : Pass<"unroll-small-loops", "::mlir::ModuleOp"> {
 def InlineRunsPass : Pass<"inline-runs", "::mlir::ModuleOp"> {
   let summary = "inlines the steps that programs run";
   let description = [{
-    Inlining makes the arguments of each run visible to analyses, so that uniform arguments remain uniform. A step that the host cannot run
-    directly, because some of its arguments have no binding, is erased afterwards.
+    Inlining makes the arguments of each run visible to analyses, so that
+    uniform arguments remain uniform. A step that the host cannot run directly,
+    because some of its arguments have no binding, is erased afterwards.
 
     ```mlir
     // before
@@ -142,8 +158,9 @@ def InlineRunsPass : Pass<"inline-runs", "::mlir::ModuleOp"> {
     }
     ```
 
-    A `replica.run_steps` becomes an `scf.for` that takes a batch, runs the step and reduces its results. Outputs that are not tensors
-    become `device.constant_output`s of the program.
+    A `replica.run_steps` becomes an `scf.for` that takes a batch, runs the step
+    and reduces its results. Outputs that are not tensors become
+    `device.constant_output`s of the program.
   }];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

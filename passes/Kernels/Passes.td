@@ -6,9 +6,11 @@ include "mlir/Pass/PassBase.td"
 def CheckElementTypesPass : Pass<"check-element-types", "::mlir::func::FuncOp"> {
   let summary = "refuses element types that kernels do not support";
   let description = [{
-    Elements in memory occupy whole bytes, and have a type that the artifact, the collectives and the data can name: i1, i8, i16, i32, i64,
-    f16, bf16, f32 and f64. A tensor of another type, such as `i4`, `f8E4M3FN` or `complex<f32>`, is an error at the operation that creates it.
-    The pass does not change the program.
+    Elements in memory occupy whole bytes, and have a type that the artifact,
+    the collectives and the data can name: i1, i8, i16, i32, i64, f16, bf16, f32
+    and f64. A tensor of another type, such as `i4`, `f8E4M3FN` or
+    `complex<f32>`, is an error at the operation that creates it. The pass does
+    not change the program.
 
     ```mlir
     // error: there are no kernels for elements of type 'i4': expected i1, i8, i16, i32, i64, f16, bf16, f32 or f64
@@ -20,10 +22,12 @@ def CheckElementTypesPass : Pass<"check-element-types", "::mlir::func::FuncOp"> 
 def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
   let summary = "removes operations that compute no elements, and converts rare forms to those that later passes support";
   let description = [{
-    A tensor without elements becomes `tensor.empty`. A reduction over no elements is replaced by its initial value. The stride of a
-    slice in a dimension of size one becomes one. An operation that does not write all elements of its result, such as one that writes a
-    diagonal, becomes loops that insert one element at a time: later passes, also upstream's, assume that a destination which is not read is
-    overwritten completely.
+    A tensor without elements becomes `tensor.empty`. A reduction over no
+    elements is replaced by its initial value. The stride of a slice in a
+    dimension of size one becomes one. An operation that does not write all
+    elements of its result, such as one that writes a diagonal, becomes loops
+    that insert one element at a time: later passes, also upstream's, assume
+    that a destination which is not read is overwritten completely.
 
     ```mlir
     // before
@@ -41,8 +45,9 @@ def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
 def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let summary = "fuses element-wise operations with each other and folds broadcasts and transposes";
   let description = [{
-    An element-wise operation is fused into its users, unless recomputing it would cost more than storing its result. Broadcasts
-    and transposes are folded into the indexing maps of their users.
+    An element-wise operation is fused into its users, unless recomputing it
+    would cost more than storing its result. Broadcasts and transposes are
+    folded into the indexing maps of their users.
 
     ```mlir
     // before
@@ -63,10 +68,13 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
 def SplitUniformResultsPass : Pass<"split-uniform-results", "::mlir::ModuleOp"> {
   let summary = "splits loops and branches into those that compute uniform values and those that compute varying ones";
   let description = [{
-    A loop or branch that becomes a kernel is a single operation to the analysis of uniformity: if one of its operands is varying,
-    all of its results count as varying, also those that do not depend on it. So it is split: uniform results remain provably uniform, and
-    are computed once per process. Both parts compute the values that both need, such as the trip count. Dead results are removed, with
-    values that are carried and computed only for these.
+    A loop or branch that becomes a kernel is a single operation to the analysis
+    of uniformity: if one of its operands is varying, all of its results count
+    as varying, also those that do not depend on it. So it is split: uniform
+    results remain provably uniform, and are computed once per process. Both
+    parts compute the values that both need, such as the trip count. Dead
+    results are removed, with values that are carried and computed only for
+    these.
 
     ```mlir
     // before: %scale and %bad are equal on all replicas, %gradient is not
@@ -85,8 +93,10 @@ def SplitUniformResultsPass : Pass<"split-uniform-results", "::mlir::ModuleOp"> 
 def CarryTensorsPass : Pass<"carry-tensors", "::mlir::func::FuncOp"> {
   let summary = "converts scalars that loops and branches of a step carry to tensors, and loop counters to indices";
   let description = [{
-    Loops and branches that stay in the step, because they contain collectives or products, carry tensors in memory. Their counters are
-    registers: a counter of another integer type becomes an index, which is converted to that type in the body.
+    Loops and branches that stay in the step, because they contain collectives
+    or products, carry tensors in memory. Their counters are registers: a
+    counter of another integer type becomes an index, which is converted to that
+    type in the body.
 
     ```mlir
     // before

@@ -8,6 +8,7 @@
 #include "passes/Lower/Elementwise.h"
 #include "passes/Lower/LowerSlices.h"
 #include "passes/Lower/Means.h"
+#include "passes/Lower/ReplicaCollectives.h"
 #include "passes/Lower/ServerRows.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
@@ -34,13 +35,11 @@ namespace {
 /// Lowers the operations of one module for a known number of replicas.
 class ReplicaLowering {
 public:
-  ReplicaLowering(ModuleOp module, int64_t replicas)
-      : module(module), builder(module.getContext()), replicas(replicas) {}
+  ReplicaLowering(ModuleOp module, StringAttr group, int64_t replicas)
+      : module(module), builder(module.getContext()), group(group),
+        replicas(replicas), collectives(builder, group, replicas) {}
 
   LogicalResult run() {
-    // A single replica communicates only with parameter servers, if any.
-    if (replicas > 1 || !module.getOps<device::RoleOp>().empty())
-      group = getGroupOfReplicas(module, replicas);
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
       if (isa<replica::ReplicaDialect>(op->getDialect()))
@@ -55,6 +54,8 @@ public:
   }
 
 private:
+  using Slices = ReplicaCollectives::Slices;
+
   LogicalResult lower(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case<replica::AllReduceOp, replica::AllReduceSlicesOp,
@@ -88,75 +89,15 @@ private:
         .Default([](Operation *) { return success(); });
   }
 
-  /// Starts a collective over all ranks and waits for it. `sizes` are those of
-  /// the results' dynamic dimensions.
-  ValueRange communicate(Location loc, collective::Kind kind,
-                         collective::Reduction reduction, ValueRange operands,
-                         TypeRange results, IntegerAttr axis = {},
-                         int64_t bytesPerPack = 0, ValueRange sizes = {}) {
-    auto pending = collective::PendingType::get(builder.getContext(),
-                                                llvm::to_vector(results));
-    auto start = collective::StartOp::create(
-        builder, loc, pending, kind, reduction, group,
-        /*channel=*/IntegerAttr(), operands, sizes, axis, bytesPerPack,
-        /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr(),
-        /*sources=*/DenseI64ArrayAttr());
-    return collective::WaitOp::create(builder, loc, results, start, operands)
-        .getResults();
-  }
-
-  static collective::Reduction getExchanged(replica::Reduction reduction) {
-    switch (reduction) {
-    case replica::Reduction::Sum:
-    case replica::Reduction::Mean:
-      return collective::Reduction::Sum;
-    case replica::Reduction::Product:
-      return collective::Reduction::Product;
-    case replica::Reduction::Min:
-      return collective::Reduction::Min;
-    case replica::Reduction::Max:
-      return collective::Reduction::Max;
-    }
-    llvm_unreachable("all reductions are listed");
-  }
-
-  /// Reduction of `operand` over all replicas, in elements of type `element`.
-  Value reduce(Location loc, replica::Reduction reduction, Value operand,
-               Type element, int64_t bytesPerPack = 0) {
-    auto type = cast<RankedTensorType>(operand.getType());
-    bool mean = reduction == replica::Reduction::Mean;
-    Value reduced = operand;
-    if (replicas > 1) {
-      RankedTensorType sumType =
-          mean ? type.clone(getSumType(type.getElementType())) : type;
-      SmallVector<Value> sizes;
-      for (int64_t d = 0; d < type.getRank(); ++d)
-        if (type.isDynamicDim(d))
-          sizes.push_back(tensor::DimOp::create(builder, loc, operand, d));
-      reduced =
-          communicate(loc, collective::Kind::AllReduce, getExchanged(reduction),
-                      operand, sumType, {}, bytesPerPack, sizes)[0];
-    }
-    return mean ? divideBy(builder, loc, reduced, replicas, element) : reduced;
-  }
-
-  /// The value of replica 0.
-  Value broadcast(Location loc, Value value) {
-    return replicas == 1 ? value
-                         : communicate(loc, collective::Kind::Broadcast,
-                                       collective::Reduction::None, value,
-                                       value.getType())[0];
-  }
-
   LogicalResult lowerOp(replica::AllReduceOp op) {
     // One collective per value: buckets are formed later, when the schedule is
     // known. [2.1-nest]
     SmallVector<Value> reduced;
     for (auto [operand, result] :
          llvm::zip_equal(op.getOperands(), op.getResults()))
-      reduced.push_back(reduce(op.getLoc(), op.getReduction(), operand,
-                               getElementTypeOrSelf(result.getType()),
-                               op.getBytesPerPack()));
+      reduced.push_back(collectives.reduce(
+          op.getLoc(), op.getReduction(), operand,
+          getElementTypeOrSelf(result.getType()), op.getBytesPerPack()));
     op.replaceAllUsesWith(reduced);
     op.erase();
     return success();
@@ -188,143 +129,32 @@ private:
           llvm::map_to_vector(ragged, [&](Value value) -> Value {
             return tensor::DimOp::create(builder, op.getLoc(), value, axis);
           });
-      for (auto [value, total] : llvm::zip_equal(
-               ragged,
-               addCounts(op.getLoc(), exchangeCounts(op.getLoc(), counts))))
+      for (auto [value, total] :
+           llvm::zip_equal(ragged, collectives.addCounts(op.getLoc(), counts)))
         totals[value] = total;
     }
     SmallVector<Value> gathered;
     for (auto [operand, result] :
          llvm::zip_equal(op.getOperands(), op.getResults()))
-      gathered.push_back(gather(op.getLoc(), operand, axis,
-                                cast<RankedTensorType>(result.getType()),
-                                totals.lookup(operand)));
+      gathered.push_back(collectives.gather(
+          op.getLoc(), operand, axis, cast<RankedTensorType>(result.getType()),
+          totals.lookup(operand)));
     op.replaceAllUsesWith(gathered);
     op.erase();
     return success();
-  }
-
-  /// Gathers the `counts` (indices) of all replicas: a row for each replica.
-  Value exchangeCounts(Location loc, ValueRange counts) {
-    auto number = static_cast<int64_t>(counts.size());
-    Type i64 = builder.getI64Type();
-    SmallVector<Value> own =
-        llvm::map_to_vector(counts, [&](Value count) -> Value {
-          return arith::IndexCastOp::create(builder, loc, i64, count);
-        });
-    Value row = tensor::FromElementsOp::create(
-        builder, loc, RankedTensorType::get({1, number}, i64), own);
-    auto allType = RankedTensorType::get({replicas, number}, i64);
-    return communicate(loc, collective::Kind::AllGather,
-                       collective::Reduction::None, row, allType,
-                       builder.getI64IntegerAttr(0))[0];
-  }
-
-  /// The sums of the columns of `counts`, as indices.
-  SmallVector<Value> addCounts(Location loc, Value counts) {
-    int64_t number = cast<RankedTensorType>(counts.getType()).getDimSize(1);
-    Value zero = tensor::FromElementsOp::create(
-        builder, loc, RankedTensorType::get({number}, builder.getI64Type()),
-        SmallVector<Value>(number,
-                           arith::ConstantIntOp::create(builder, loc, 0, 64)));
-    Value sums =
-        linalg::ReduceOp::create(
-            builder, loc, counts, zero, ArrayRef<int64_t>{0},
-            [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
-              linalg::YieldOp::create(
-                  b, bodyLoc,
-                  arith::AddIOp::create(b, bodyLoc, in[0], in[1]).getResult());
-            })
-            .getResult(0);
-    SmallVector<Value> totals;
-    for (int64_t i = 0; i < number; ++i) {
-      Value sum = tensor::ExtractOp::create(
-          builder, loc, sums,
-          arith::ConstantIndexOp::create(builder, loc, i).getResult());
-      totals.push_back(arith::IndexCastOp::create(builder, loc,
-                                                  builder.getIndexType(), sum));
-    }
-    return totals;
-  }
-
-  /// Concatenates the values of all replicas along `axis`. `total` is the
-  /// number of rows if it is dynamic. With one replica this is the value.
-  Value gather(Location loc, Value value, int64_t axis,
-               RankedTensorType resultType, Value total) {
-    auto from = cast<RankedTensorType>(value.getType());
-    if (replicas == 1)
-      return from == resultType
-                 ? value
-                 : tensor::CastOp::create(builder, loc, resultType, value)
-                       .getResult();
-    SmallVector<int64_t> shape(from.getShape());
-    shape[axis] = from.isDynamicDim(axis) ? resultType.getDimSize(axis)
-                                          : from.getDimSize(axis) * replicas;
-    SmallVector<Value> sizes;
-    for (int64_t d = 0; d < from.getRank(); ++d)
-      if (ShapedType::isDynamic(shape[d]))
-        sizes.push_back(
-            d == axis
-                ? total
-                : tensor::DimOp::create(builder, loc, value, d).getResult());
-    RankedTensorType gathered = from.clone(shape);
-    Value result = communicate(loc, collective::Kind::AllGather,
-                               collective::Reduction::None, value, gathered,
-                               builder.getI64IntegerAttr(axis),
-                               /*bytesPerPack=*/0, sizes)[0];
-    return gathered == resultType
-               ? result
-               : tensor::CastOp::create(builder, loc, resultType, result)
-                     .getResult();
   }
 
   //===--------------------------------------------------------------------===//
   // Slices
   //===--------------------------------------------------------------------===//
 
-  /// Rows, and their row indices in the whole tensor.
-  struct Slices {
-    Value values, indices;
-    /// The number of valid rows, an index.
-    Value count;
-  };
-
-  /// The slices of all replicas, one after the other. If `onlyFirst`, only
-  /// those of replica 0 are valid: `count` is their number. [2.1-slices]
-  Slices gatherSlices(Location loc, Slices own, bool onlyFirst) {
-    if (replicas == 1)
-      return own;
-    auto places = cast<RankedTensorType>(own.indices.getType()),
-         rows = cast<RankedTensorType>(own.values.getType());
-    Value total, first = own.count;
-    if (places.isDynamicDim(0) || rows.isDynamicDim(0)) {
-      Value counts = exchangeCounts(loc, {own.count});
-      total = addCounts(loc, counts)[0];
-      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-      Value mine = tensor::ExtractOp::create(builder, loc, counts,
-                                             ValueRange{zero, zero});
-      first = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                         mine);
-    } else {
-      total = arith::ConstantIndexOp::create(builder, loc,
-                                             places.getDimSize(0) * replicas);
-    }
-    auto all = [&](Value value, RankedTensorType type) {
-      SmallVector<int64_t> shape(type.getShape());
-      shape[0] = type.isDynamicDim(0) ? ShapedType::kDynamic
-                                      : type.getDimSize(0) * replicas;
-      return gather(loc, value, /*axis=*/0, type.clone(shape), total);
-    };
-    return {all(own.values, rows), all(own.indices, places),
-            onlyFirst ? first : total};
-  }
-
   LogicalResult lowerOp(replica::AllReduceSlicesOp op) {
     Location loc = op.getLoc();
-    Slices all = gatherSlices(loc,
-                              {op.getValues(), op.getIndices(),
-                               countRows(builder, loc, op.getIndices())},
-                              /*onlyFirst=*/false);
+    Slices all =
+        collectives.gatherSlices(loc,
+                                 {op.getValues(), op.getIndices(),
+                                  countRows(builder, loc, op.getIndices())},
+                                 /*onlyFirst=*/false);
     if (op.getReduction() == replica::Reduction::Mean)
       all.values = divideBy(builder, loc, all.values, replicas,
                             getElementTypeOrSelf(op.getAllValues().getType()));
@@ -372,7 +202,7 @@ private:
                               Slices own, bool onlyFirst) {
     if (!device::getRole(variable)) {
       own.count = countRows(builder, loc, own.indices);
-      return gatherSlices(loc, own, onlyFirst);
+      return collectives.gatherSlices(loc, own, onlyFirst);
     }
     FailureOr<ServerRows::Slices> all =
         ServerRows(builder, loc, variable, group, replicas)
@@ -463,15 +293,16 @@ private:
     case replica::Aggregation::Uniform:
       return value;
     case replica::Aggregation::Sum:
-      return reduce(loc, replica::Reduction::Sum, value, element);
+      return collectives.reduce(loc, replica::Reduction::Sum, value, element);
     case replica::Aggregation::Mean:
       // A mean of integers is allowed only for one literal on all replicas,
       // which is equal to its mean.
       return isa<IntegerType>(element)
                  ? value
-                 : reduce(loc, replica::Reduction::Mean, value, element);
+                 : collectives.reduce(loc, replica::Reduction::Mean, value,
+                                      element);
     case replica::Aggregation::OnlyFirstReplica:
-      return broadcast(loc, value);
+      return collectives.broadcast(loc, value);
     }
     llvm_unreachable("unknown aggregation");
   }
@@ -494,18 +325,25 @@ private:
 
   ModuleOp module;
   OpBuilder builder;
-  int64_t replicas;
-  /// Finds the variables, which this pass does not change.
-  SymbolTableCollection symbols;
   /// The name of the group of all ranks.
   StringAttr group;
+  int64_t replicas;
+  ReplicaCollectives collectives;
+  /// Finds the variables, which this pass does not change.
+  SymbolTableCollection symbols;
 };
 
 struct LowerReplica : impl::LowerReplicaPassBase<LowerReplica> {
   void runOnOperation() override {
-    FailureOr<int64_t> replicas = replica::getReplicaCount(getOperation());
-    if (failed(replicas) ||
-        failed(ReplicaLowering(getOperation(), *replicas).run()))
+    ModuleOp module = getOperation();
+    FailureOr<int64_t> replicas = replica::getReplicaCount(module);
+    if (failed(replicas))
+      return signalPassFailure();
+    // A single replica communicates only with parameter servers, if any.
+    StringAttr group;
+    if (*replicas > 1 || !module.getOps<device::RoleOp>().empty())
+      group = getGroupOfReplicas(module, *replicas);
+    if (failed(ReplicaLowering(module, group, *replicas).run()))
       signalPassFailure();
   }
 };

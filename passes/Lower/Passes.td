@@ -6,8 +6,9 @@ include "mlir/Pass/PassBase.td"
 def CheckCastsPass : Pass<"check-casts", "::mlir::ModuleOp"> {
   let summary = "inserts run-time checks of the static sizes that casts of tensors assert";
   let description = [{
-    A cast to a static size is undefined behaviour if the value has a different size. The pass converts it to a branch: either the size is
-    right, or the run aborts with an error at the line of the cast.
+    A cast to a static size is undefined behaviour if the value has a different
+    size. The pass converts it to a branch: either the size is right, or the run
+    aborts with an error at the line of the cast.
 
     ```mlir
     // before
@@ -32,8 +33,10 @@ def CheckCastsPass : Pass<"check-casts", "::mlir::ModuleOp"> {
 def StructureControlFlowPass : Pass<"structure-control-flow", "::mlir::ModuleOp"> {
   let summary = "converts branches between blocks, and switches, to structured loops and two-way branches";
   let description = [{
-    Later stages support only structured loops and branches with two sides. Branches between the blocks of a step become loops and branches,
-    as by `lift-cf-to-scf`; a switch becomes nested branches, without cases that no replica takes.
+    Later stages support only structured loops and branches with two sides.
+    Branches between the blocks of a step become loops and branches, as by
+    `lift-cf-to-scf`; a switch becomes nested branches, without cases that no
+    replica takes.
 
     ```mlir
     // before
@@ -49,8 +52,9 @@ def StructureControlFlowPass : Pass<"structure-control-flow", "::mlir::ModuleOp"
     }
     ```
 
-    A loop of blocks from which no path leads to the end of the step is an error, and so is a value of dynamic shape that is defined on only
-    some of the paths to a block.
+    A loop of blocks from which no path leads to the end of the step is an
+    error, and so is a value of dynamic shape that is defined on only some of
+    the paths to a block.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::ub::UBDialect"];
@@ -59,8 +63,10 @@ def StructureControlFlowPass : Pass<"structure-control-flow", "::mlir::ModuleOp"
 def BoundInputsPass : Pass<"bound-inputs", "::mlir::ModuleOp"> {
   let summary = "pads batch tensors of dynamic size to their largest size";
   let description = [{
-    `replica.bounds` lists a bound for each dynamic dimension, in order. The tensor becomes one of the largest size, of which the step
-    takes a slice; its actual size is an additional input, named after the tensor and the dimension.
+    `replica.bounds` lists a bound for each dynamic dimension, in order. The
+    tensor becomes one of the largest size, of which the step takes a slice; its
+    actual size is an additional input, named after the tensor and the
+    dimension.
 
     ```mlir
     // before
@@ -80,11 +86,14 @@ def BoundInputsPass : Pass<"bound-inputs", "::mlir::ModuleOp"> {
 def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
   let summary = "lowers cross-replica context: programs become steps, and regions are inlined into replica context";
   let description = [{
-    Every rank executes the code in cross-replica context, on its own component of per-replica values and on values that are equal
-    on all ranks. Per-replica and mirrored types become plain tensors. Reductions and gathers become those of replica context; reads and
-    assignments of variables are marked for `lower-replica`. A batch of an iterator is loaded by `device.load_batch`; the number of batches
-    is the host value `num_batches`. A merge_call has a barrier before and behind it: all replicas enter it together, and none leaves it before
-    all have ended it.
+    Every rank executes the code in cross-replica context, on its own component
+    of per-replica values and on values that are equal on all ranks. Per-replica
+    and mirrored types become plain tensors. Reductions and gathers become those
+    of replica context; reads and assignments of variables are marked for
+    `lower-replica`. A batch of an iterator is loaded by `device.load_batch`;
+    the number of batches is the host value `num_batches`. A merge_call has a
+    barrier before and behind it: all replicas enter it together, and none
+    leaves it before all have ended it.
 
     ```mlir
     // before
@@ -108,13 +117,17 @@ def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
 def PropagateSlicesPass : Pass<"propagate-slices", "::mlir::ModuleOp"> {
   let summary = "keeps gradients of lookups sparse, up to the scatter into the variable";
   let description = [{
-    A tensor made by `replica.slices_to_dense` is zero except for some rows. Linear operations on it are applied to the rows only: reductions
-    over replicas, sums, differences, negations, conversions of floats, multiplications and divisions by one number for all elements. If a
-    variable is assigned its old value plus or minus such a tensor, the assignment becomes a scatter. Other operations use the dense tensor,
-    which is materialized at its original place; a remark names them.
+    A tensor made by `replica.slices_to_dense` is zero except for some rows.
+    Linear operations on it are applied to the rows only: reductions over
+    replicas, sums, differences, negations, conversions of floats,
+    multiplications and divisions by one number for all elements. If a variable
+    is assigned its old value plus or minus such a tensor, the assignment
+    becomes a scatter. Other operations use the dense tensor, which is
+    materialized at its original place; a remark names them.
 
-    A row that occurs several times is added, and rounded, several times: the result differs from the dense one by rounding errors. It is the
-    same at every optimization level, since this pass is not optional.
+    A row that occurs several times is added, and rounded, several times: the
+    result differs from the dense one by rounding errors. It is the same at
+    every optimization level, since this pass is not optional.
 
     ```mlir
     // before
@@ -134,10 +147,12 @@ def PropagateSlicesPass : Pass<"propagate-slices", "::mlir::ModuleOp"> {
 def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {
   let summary = "converts the operations of replica context to explicit collectives";
   let description = [{
-    All-reduces and all-gathers become a start and a wait; a mean becomes a sum and a division (a multiplication where the
-    count is a power of two); with one replica they are removed. The sum of a mean of f16 or bf16 is computed in f32, so that it is rounded
-    once, after the division. Values that replicas assign are first combined by the aggregation of the variable; a scatter becomes a loop over
-    the rows of all replicas.
+    All-reduces and all-gathers become a start and a wait; a mean becomes a sum
+    and a division (a multiplication where the count is a power of two); with
+    one replica they are removed. The sum of a mean of f16 or bf16 is computed
+    in f32, so that it is rounded once, after the division. Values that replicas
+    assign are first combined by the aggregation of the variable; a scatter
+    becomes a loop over the rows of all replicas.
 
     ```mlir
     // before, 4 replicas
@@ -155,7 +170,8 @@ def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {
 def LowerVariablesPass : Pass<"lower-variables", "::mlir::ModuleOp"> {
   let summary = "promotes variables to SSA values, and converts steps to functions";
   let description = [{
-    Variables become arguments and results of a function, bound by `#device.binding`; the memory planner later assigns both the same memory.
+    Variables become arguments and results of a function, bound by
+    `#device.binding`; the memory planner later assigns both the same memory.
 
     ```mlir
     // before
@@ -172,8 +188,9 @@ def LowerVariablesPass : Pass<"lower-variables", "::mlir::ModuleOp"> {
 def PartitionVariablesPass : Pass<"partition-variables", "::mlir::ModuleOp"> {
   let summary = "assigns variables to parameter servers, and splits them into shards";
   let description = [{
-    Variables are assigned to servers round-robin. One that the strategy's partitioner splits becomes one variable per shard, and
-    reads, assignments and scatters of it become operations on the shards.
+    Variables are assigned to servers round-robin. One that the strategy's
+    partitioner splits becomes one variable per shard, and reads, assignments
+    and scatters of it become operations on the shards.
 
     ```mlir
     // before, 2 replicas and 2 servers
@@ -200,9 +217,12 @@ def PartitionVariablesPass : Pass<"partition-variables", "::mlir::ModuleOp"> {
 def FoldRankConstantsPass : Pass<"fold-rank-constants", "::mlir::ModuleOp"> {
   let summary = "replaces values that are computed from the rank, but equal on all ranks, by constants";
   let description = [{
-    For up to 64 replicas `verify-uniformity` computes the values that follow from the replica number, for each replica. A program may be
-    accepted because a condition is the same on all of them. The pass makes it a constant, before the condition is outlined into a kernel and
-    no longer visible. A loop with the same trip count on all replicas, but different bounds, is normalized to count from zero.
+    For up to 64 replicas `verify-uniformity` computes the values that follow
+    from the replica number, for each replica. A program may be accepted because
+    a condition is the same on all of them. The pass makes it a constant, before
+    the condition is outlined into a kernel and no longer visible. A loop with
+    the same trip count on all replicas, but different bounds, is normalized to
+    count from zero.
 
     ```mlir
     // before: 4 replicas
@@ -223,9 +243,10 @@ def FoldRankConstantsPass : Pass<"fold-rank-constants", "::mlir::ModuleOp"> {
 def AlignBranchesPass : Pass<"align-branches", "::mlir::func::FuncOp"> {
   let summary = "merges collectives that both sides of a branch issue";
   let description = [{
-    Replicas may take different sides of a branch if both issue the same collectives (`verify-uniformity` proves it). A collective is
-    one command on one channel, so such a branch is split in two at each of them. Equal computations that both sides do on its result are
-    hoisted, too.
+    Replicas may take different sides of a branch if both issue the same
+    collectives (`verify-uniformity` proves it). A collective is one command on
+    one channel, so such a branch is split in two at each of them. Equal
+    computations that both sides do on its result are hoisted, too.
 
     ```mlir
     // before: %first differs between replicas
@@ -243,9 +264,10 @@ def AlignBranchesPass : Pass<"align-branches", "::mlir::func::FuncOp"> {
     %r = scf.if %first -> tensor<4xf32> { scf.yield %s : tensor<4xf32> } else { ...%s squared }
     ```
 
-    Loops with the same bounds on both sides, and branches on the same condition, are interchanged with the branch if they contain
-    collectives. Loop-carried values with the same initial value on both sides, or that become the same result of the branch (such as a
-    variable), are merged.
+    Loops with the same bounds on both sides, and branches on the same
+    condition, are interchanged with the branch if they contain collectives.
+    Loop-carried values with the same initial value on both sides, or that
+    become the same result of the branch (such as a variable), are merged.
 
     ```mlir
     // before

@@ -10,6 +10,7 @@
 
 #include "passes/Lower/BoundedBatch.h"
 #include "passes/Lower/Means.h"
+#include "passes/Lower/ReduceAxes.h"
 #include "passes/Lower/ReplicaGroup.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
@@ -315,96 +316,11 @@ private:
   }
 
   void spliceOp(replica::ReduceOp op, IRMapping &mapping) {
-    Location loc = op.getLoc();
     Value value = mapping.lookup(op.getValue());
-    if (!op.getAxes())
-      return mapping.map(op.getResult(),
-                         reduce(loc, op.getReduction(), value,
-                                op.getValue().getType(), op.getType()));
-    ArrayRef<int64_t> axes = op.getAxesAttr().asArrayRef();
-    auto type = cast<RankedTensorType>(value.getType());
-    Type element = getElementTypeOrSelf(op.getType());
-    bool mean = op.getReduction() == replica::Reduction::Mean;
-    Value sum = sumUp(
-        loc, addAlong(loc, value, axes, getSumType(type.getElementType())));
-    if (!mean)
-      return mapping.map(op.getResult(), round(loc, sum, element));
-    int64_t count = replicas;
-    bool known = llvm::none_of(
-        axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
-    for (int64_t axis : axes)
-      count *= known ? type.getDimSize(axis) : 1;
-    // The mean of no elements must be computed, as 0 / 0. [3.1-axis-empty]
-    Value result = known && count > 0
-                       ? divideBy(builder, loc, sum, count, element)
-                       : divideBy(builder, loc, sum,
-                                  countElements(loc, value, axes), element);
-    mapping.map(op.getResult(), result);
-  }
-
-  /// The sum of `value` over all replicas.
-  Value sumUp(Location loc, Value value) {
-    return replica::AllReduceOp::create(builder, loc,
-                                        TypeRange(value.getType()),
-                                        replica::Reduction::Sum, value)
-        .getResult(0);
-  }
-
-  /// `value` in elements of type `element`, rounded if need be.
-  Value round(Location loc, Value value, Type element) {
-    return getElementTypeOrSelf(value.getType()) == element
-               ? value
-               : divideBy(builder, loc, value, 1, element);
-  }
-
-  /// The sums of a replica's own elements along `axes`, of type `element`.
-  Value addAlong(Location loc, Value value, ArrayRef<int64_t> axes,
-                 Type element) {
-    auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<OpFoldResult> sizes;
-    for (auto [d, size] :
-         llvm::enumerate(tensor::getMixedSizes(builder, loc, value)))
-      if (!llvm::is_contained(axes, static_cast<int64_t>(d)))
-        sizes.push_back(size);
-    Value zero =
-        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
-    Value empty = tensor::EmptyOp::create(builder, loc, sizes, element);
-    Value init = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
-    SmallVector<int64_t> sorted(axes);
-    llvm::sort(sorted);
-    return linalg::ReduceOp::create(
-               builder, loc, value, init, sorted,
-               [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
-                 Value wide =
-                     type.getElementType() == element
-                         ? in[0]
-                         : arith::ExtFOp::create(b, bodyLoc, element, in[0])
-                               .getResult();
-                 Value sum =
-                     isa<FloatType>(element)
-                         ? arith::AddFOp::create(b, bodyLoc, wide, in[1])
-                               .getResult()
-                         : arith::AddIOp::create(b, bodyLoc, wide, in[1])
-                               .getResult();
-                 linalg::YieldOp::create(b, bodyLoc, sum);
-               })
-        .getResult(0);
-  }
-
-  /// The number of elements along `axes` on all replicas together, an i64.
-  Value countElements(Location loc, Value value, ArrayRef<int64_t> axes) {
-    Value count = arith::ConstantIndexOp::create(builder, loc, 1);
-    for (int64_t axis : axes)
-      count = arith::MulIOp::create(
-          builder, loc, count,
-          tensor::DimOp::create(builder, loc, value, axis));
-    Value own =
-        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), count);
-    Value all =
-        sumUp(loc, tensor::FromElementsOp::create(
-                       builder, loc,
-                       RankedTensorType::get({}, builder.getI64Type()), own));
-    return tensor::ExtractOp::create(builder, loc, all, ValueRange());
+    mapping.map(op.getResult(),
+                op.getAxes() ? reduceAxes(builder, op, value, replicas)
+                             : reduce(op.getLoc(), op.getReduction(), value,
+                                      op.getValue().getType(), op.getType()));
   }
 
   void spliceOp(replica::ReduceSlicesOp op, IRMapping &mapping) {

@@ -6,9 +6,10 @@ include "mlir/Pass/PassBase.td"
 def PlanMemoryPass : Pass<"plan-memory", "::mlir::ModuleOp"> {
   let summary = "allocates memory for all values, and converts steps to programs";
   let description = [{
-    Live ranges follow from the schedule. Members of a bucket are contiguous. A variable is updated in place if its old value is no longer
-    needed; otherwise its new value is copied, and a remark reports that. Values that are equal on all replicas are stored once per process,
-    and computed in `device.once`.
+    Live ranges follow from the schedule. Members of a bucket are contiguous. A
+    variable is updated in place if its old value is no longer needed; otherwise
+    its new value is copied, and a remark reports that. Values that are equal on
+    all replicas are stored once per process, and computed in `device.once`.
 
     ```mlir
     // before
@@ -34,10 +35,13 @@ def PlanMemoryPass : Pass<"plan-memory", "::mlir::ModuleOp"> {
 def SealModulePass : Pass<"seal-module", "::mlir::ModuleOp"> {
   let summary = "reduces a compiled module to the contents of its artifact, in canonical form and order";
   let description = [{
-    Kernels, whose code is in the binaries, become entries. The strategy is erased; its replica count remains, as an attribute of the module.
-    Blocks of programs without commands are removed. Slices precede all commands. The symbol of a variable is derived from its name in files.
-    Operations are sorted by kind: groups, roles, variables, scalars, constants, entries, binaries, programs. So the module is equal to the
-    result of `lockstep-translate --import-artifact`.
+    Kernels, whose code is in the binaries, become entries. The strategy is
+    erased; its replica count remains, as an attribute of the module. Blocks of
+    programs without commands are removed. Slices precede all commands. The
+    symbol of a variable is derived from its name in files. Operations are
+    sorted by kind: groups, roles, variables, scalars, constants, entries,
+    binaries, programs. So the module is equal to the result of
+    `lockstep-translate --import-artifact`.
 
     ```mlir
     // before

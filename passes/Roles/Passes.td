@@ -6,8 +6,10 @@ include "mlir/Pass/PassBase.td"
 def ConvertElementwisePass : Pass<"convert-elementwise", "::mlir::func::FuncOp"> {
   let summary = "converts element-wise operations on tensors to linalg.generic";
   let description = [{
-    Like upstream's `convert-elementwise-to-linalg`, except for a select between two tensors of dynamic shape by one condition: their sizes may
-    differ, so a position may be out of bounds in one of them. Such an operation is kept; it becomes a branch when dynamic sizes are resolved.
+    Like upstream's `convert-elementwise-to-linalg`, except for a select between
+    two tensors of dynamic shape by one condition: their sizes may differ, so a
+    position may be out of bounds in one of them. Such an operation is kept; it
+    becomes a branch when dynamic sizes are resolved.
 
     ```mlir
     // before
@@ -24,7 +26,8 @@ def ConvertElementwisePass : Pass<"convert-elementwise", "::mlir::func::FuncOp">
 def ShardUpdatesPass : Pass<"shard-updates", "::mlir::func::FuncOp"> {
   let summary = "computes the new values of shards from slices of their operands";
   let description = [{
-    Hoists the slices that are assigned to shards through element-wise operations and sums over replicas.
+    Hoists the slices that are assigned to shards through element-wise
+    operations and sums over replicas.
 
     ```mlir
     // before
@@ -42,9 +45,11 @@ def ShardUpdatesPass : Pass<"shard-updates", "::mlir::func::FuncOp"> {
 def SplitRolesPass : Pass<"split-roles", "::mlir::ModuleOp"> {
   let summary = "projects each step to one function per role";
   let description = [{
-    A server computes the new values of its variables, the replicas compute the rest. A value that one role computes and another needs is sent
-    in a broadcast; a sum over replicas that a server needs is reduced to it. Each function is canonicalized, which removes what only other
-    roles need. Steps of modules without roles are not changed.
+    A server computes the new values of its variables, the replicas compute the
+    rest. A value that one role computes and another needs is sent in a
+    broadcast; a sum over replicas that a server needs is reduced to it. Each
+    function is canonicalized, which removes what only other roles need. Steps
+    of modules without roles are not changed.
 
     ```mlir
     // before

@@ -8,11 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Roles/RoleDecisions.h"
+#include "passes/Roles/RoleExchanges.h"
 #include "passes/Roles/RolePlacement.h"
 #include "passes/Roles/Roles.h"
 
 #include "dialect/Device/DeviceDialect.h"
-#include "passes/Analysis/SizeBounds.h"
 #include "passes/Canonicalization.h"
 #include "passes/Passes.h"
 
@@ -36,8 +36,9 @@ class PartBuilder {
 public:
   PartBuilder(func::FuncOp step, const RolePlacement &placement, Roles &roles,
               Channels &channels, Role role, SymbolTableCollection &symbols)
-      : step(step), placement(placement), roles(roles), channels(channels),
-        role(role), symbols(symbols), builder(step) {
+      : step(step), placement(placement), roles(roles), role(role),
+        symbols(symbols), builder(step),
+        exchanges(placement, roles, channels, role, builder, mapping) {
     for (unsigned i = 0; i < step.getNumResults(); ++i)
       assigned.insert(
           step.getResultAttrOfType<device::BindingAttr>(i, "device.binding"));
@@ -133,10 +134,10 @@ private:
   }
 
   void buildBlock(Block &block) {
-    transfer(block.getArguments());
+    exchanges.transfer(block.getArguments());
     for (Operation &op : block.without_terminator()) {
       buildOperation(op);
-      transfer(op.getResults());
+      exchanges.transfer(op.getResults());
     }
   }
 
@@ -144,9 +145,9 @@ private:
     if (!placement.executes(role, &op))
       return;
     if (auto wait = dyn_cast<collective::WaitOp>(op)) {
-      buildWait(wait);
+      exchanges.buildWait(wait);
     } else if (auto start = dyn_cast<collective::StartOp>(op)) {
-      buildStart(start);
+      exchanges.buildStart(start);
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       buildFor(loop);
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -158,176 +159,6 @@ private:
     }
   }
 
-  //===--- Exchanges ------------------------------------------------------===//
-
-  collective::StartOp createStart(Location loc, collective::Kind kind,
-                                  collective::Reduction reduction,
-                                  FlatSymbolRefAttr group, int64_t root,
-                                  int64_t channel, ValueRange inputs,
-                                  TypeRange results, ValueRange sizes) {
-    return collective::StartOp::create(
-        builder, loc,
-        collective::PendingType::get(builder.getContext(),
-                                     llvm::to_vector(results)),
-        kind, reduction, group.getValue(), builder.getI64IntegerAttr(channel),
-        inputs, sizes,
-        /*axis=*/IntegerAttr(),
-        /*bytes_per_pack=*/0, /*bounds=*/DenseI64ArrayAttr(),
-        builder.getI64IntegerAttr(root), /*sources=*/DenseI64ArrayAttr());
-  }
-
-  /// This role's end of an exchange with a server: it sends, or it receives.
-  collective::StartOp createPart(const Exchange &exchange,
-                                 collective::StartOp start) {
-    SmallVector<Value> inputs, sizes;
-    ArrayRef<Type> results;
-    if (exchange.sends(role)) {
-      inputs = lookup(start.getInputs());
-    } else {
-      sizes = lookup(start.getSizes());
-      results = start.getPending().getType().getResults();
-    }
-    auto part = createStart(start.getLoc(), exchange.kind, start.getReduction(),
-                            roles.getGroupWithReplicas(exchange.server),
-                            roles.getRank(exchange.server), channels.of(start),
-                            inputs, results, sizes);
-    part.setAxisAttr(start.getAxisAttr());
-    part.setBytesPerPackAttr(start.getBytesPerPackAttr());
-    if (!exchange.sends(role))
-      part.setBoundsAttr(start.getBoundsAttr());
-    return part;
-  }
-
-  void buildStart(collective::StartOp start) {
-    if (std::optional<Exchange> exchange = placement.getExchange(start))
-      mapping.map(start.getPending(),
-                  createPart(*exchange, start).getPending());
-    else
-      builder.clone(*start, mapping);
-  }
-
-  void buildWait(collective::WaitOp wait) {
-    std::optional<Exchange> exchange = placement.getExchange(wait.getStart());
-    if (!exchange) {
-      builder.clone(*wait, mapping);
-    } else if (exchange->sends(role)) {
-      collective::WaitOp::create(builder, wait.getLoc(), TypeRange(),
-                                 mapping.lookup(wait.getPending()),
-                                 lookup(wait.getInputs()));
-    } else {
-      auto own = collective::WaitOp::create(
-          builder, wait.getLoc(), wait.getResultTypes(),
-          mapping.lookup(wait.getPending()), ValueRange());
-      mapping.map(wait.getResults(), own.getResults());
-    }
-  }
-
-  /// Sends values that other roles need, and receives those that others send.
-  void transfer(ValueRange values) {
-    for (Value value : values) {
-      if (placement.isDecision(value)) {
-        transferDecision(value);
-        continue;
-      }
-      for (Role to : placement.getTransfers(value))
-        if (Role from = *placement.getHome(value); role == from || role == to)
-          transfer(value, from, to);
-    }
-  }
-
-  void transfer(Value value, Role from, Role to) {
-    // Dynamic sizes are sent before the value.
-    SmallVector<Value> sizes;
-    SmallVector<int64_t> bounds;
-    auto type = cast<RankedTensorType>(value.getType());
-    for (int64_t dimension = 0; dimension < type.getRank(); ++dimension)
-      if (type.isDynamicDim(dimension)) {
-        sizes.push_back(transferSize(value, dimension, from, to));
-        bounds.push_back(
-            *findSizeBound(value, dimension, roles.get(kReplicas).getRanks()));
-      }
-    Value own = role == from ? mapping.lookup(value) : Value();
-    Value result = sendOrReceive(value.getLoc(), type, own, from, to,
-                                 channels.of(value, to), sizes, bounds);
-    if (role == to)
-      mapping.map(value, result);
-  }
-
-  /// One broadcast to all roles that test a decision. All of them, including
-  /// the sender, test the result, whose value is that at the time of sending.
-  void transferDecision(Value decision) {
-    SmallVector<Role> holders = placement.getHolders(decision);
-    if (holders.size() < 2 || !llvm::is_contained(holders, role))
-      return;
-    Role from = *placement.getHome(decision);
-    bool senderTests = llvm::any_of(decision.getUsers(), [&](Operation *user) {
-      return placement.executes(from, user);
-    });
-    Location loc = decision.getLoc();
-    SmallVector<Value, 1> inputs;
-    SmallVector<Type, 1> results;
-    if (role == from)
-      inputs.push_back(mapping.lookup(decision));
-    if (role != from || senderTests)
-      results.push_back(decision.getType());
-    FlatSymbolRefAttr group = roles.getGroupOf(
-        holders, /*allReplicas=*/from != kReplicas || senderTests);
-    auto start =
-        createStart(loc, collective::Kind::Broadcast,
-                    collective::Reduction::None, group, roles.getRank(from),
-                    channels.of(decision, from), inputs, results, ValueRange());
-    auto wait =
-        collective::WaitOp::create(builder, loc, results, start, inputs);
-    if (!results.empty())
-      mapping.map(decision, wait.getResult(0));
-  }
-
-  /// The size of a dimension, an index, at both ends.
-  Value transferSize(Value value, int64_t dimension, Role from, Role to) {
-    Location loc = value.getLoc();
-    auto type = RankedTensorType::get({}, builder.getI64Type());
-    Value size, own;
-    if (role == from) {
-      size =
-          tensor::DimOp::create(builder, loc, mapping.lookup(value), dimension);
-      own = tensor::FromElementsOp::create(
-          builder, loc, type,
-          arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size)
-              .getResult());
-    }
-    Value given = sendOrReceive(loc, type, own, from, to,
-                                channels.of(value, to, dimension), {}, {});
-    if (role == from)
-      return size;
-    return arith::IndexCastOp::create(
-        builder, loc, builder.getIndexType(),
-        tensor::ExtractOp::create(builder, loc, given, ValueRange()));
-  }
-
-  /// One end of a transfer: sends `own`, or, if it is null, receives and
-  /// returns a value of type `type`.
-  Value sendOrReceive(Location loc, RankedTensorType type, Value own, Role from,
-                      Role to, int64_t channel, ValueRange sizes,
-                      ArrayRef<int64_t> bounds) {
-    FlatSymbolRefAttr group = to == kReplicas ? roles.getGroupWithReplicas(from)
-                                              : roles.getPair(from, to);
-    SmallVector<Value, 1> inputs;
-    SmallVector<Type, 1> results;
-    if (own)
-      inputs.push_back(own);
-    else
-      results.push_back(type);
-    auto start = createStart(loc, collective::Kind::Broadcast,
-                             collective::Reduction::None, group,
-                             roles.getRank(from), channel, inputs, results,
-                             results.empty() ? ValueRange() : sizes);
-    if (!results.empty() && !bounds.empty())
-      start.setBounds(bounds);
-    auto wait =
-        collective::WaitOp::create(builder, loc, results, start, inputs);
-    return results.empty() ? Value() : wait.getResult(0);
-  }
-
   //===--- Control flow: with the values that the role carries ------------===//
 
   template <typename RangeT> SmallVector<unsigned> getOwn(RangeT values) {
@@ -336,11 +167,6 @@ private:
       if (isOwn(value))
         kept.push_back(index);
     return kept;
-  }
-
-  SmallVector<Value> lookup(ValueRange values) {
-    return llvm::map_to_vector(
-        values, [&](Value value) { return mapping.lookup(value); });
   }
 
   SmallVector<Value> lookup(ValueRange values, ArrayRef<unsigned> kept) {
@@ -431,7 +257,6 @@ private:
   func::FuncOp step;
   const RolePlacement &placement;
   Roles &roles;
-  Channels &channels;
   Role role;
   /// Finds the variables.
   SymbolTableCollection &symbols;
@@ -439,6 +264,7 @@ private:
   llvm::DenseSet<Attribute> assigned;
   OpBuilder builder;
   IRMapping mapping;
+  RoleExchanges exchanges;
 };
 
 /// Splits an all_reduce into one per operand, so that each can be placed

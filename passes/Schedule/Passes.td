@@ -6,15 +6,19 @@ include "mlir/Pass/PassBase.td"
 def ScheduleCollectivesPass : Pass<"schedule-collectives", "::mlir::func::FuncOp"> {
   let summary = "starts collectives as early as their operands allow and waits as late as their uses allow";
   let description = [{
-    A list scheduler for each block. Among the operations whose operands are available, it prefers the start of a collective, then
-    computations of one replica, then a wait, and last computations that are executed once for all replicas, which have to synchronize for
-    them. Starts come first, so that collectives start in the order in which their operands are ready. All replicas execute the same
-    function, which makes the order the same on all of them; collectives stay behind or before a barrier. In a program of several roles the
-    order does not change.
+    A list scheduler for each block. Among the operations whose operands are
+    available, it prefers the start of a collective, then computations of one
+    replica, then a wait, and last computations that are executed once for all
+    replicas, which have to synchronize for them. Starts come first, so that
+    collectives start in the order in which their operands are ready. All
+    replicas execute the same function, which makes the order the same on all of
+    them; collectives stay behind or before a barrier. In a program of several
+    roles the order does not change.
 
-    On a topology where each replica is a process of its own, all computations come before a wait, those from which a collective follows
-    before those that only hide one; but a wait or a barrier from which a collective follows comes when the cost model says that the
-    collective has arrived.
+    On a topology where each replica is a process of its own, all computations
+    come before a wait, those from which a collective follows before those that
+    only hide one; but a wait or a barrier from which a collective follows comes
+    when the cost model says that the collective has arrived.
 
     ```mlir
     // before
@@ -38,9 +42,11 @@ def ScheduleCollectivesPass : Pass<"schedule-collectives", "::mlir::func::FuncOp
 def AssignChannelsPass : Pass<"assign-channels", "::mlir::ModuleOp"> {
   let summary = "numbers the collectives of every step in program order";
   let description = [{
-    A channel is the number of a collective in its step, in program order, including those in loops and branches. A barrier has a channel,
-    too; a wait uses that of its start. Existing numbers are replaced, except for those of exchanges between roles. All replicas have the same
-    program, so a number identifies the same collective on each of them.
+    A channel is the number of a collective in its step, in program order,
+    including those in loops and branches. A barrier has a channel, too; a wait
+    uses that of its start. Existing numbers are replaced, except for those of
+    exchanges between roles. All replicas have the same program, so a number
+    identifies the same collective on each of them.
 
     ```mlir
     // before

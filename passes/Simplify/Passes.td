@@ -6,7 +6,8 @@ include "mlir/Pass/PassBase.td"
 def SimplifyCollectivesPass : Pass<"simplify-collectives", "::mlir::func::FuncOp"> {
   let summary = "removes redundant collectives and barriers";
   let description = [{
-    A collective costs a rendezvous of all ranks, so redundant ones are removed. The simplifications, with their reasons:
+    A collective costs a rendezvous of all ranks, so redundant ones are removed.
+    The simplifications, with their reasons:
 
     | before | after | because |
     |---|---|---|
@@ -20,12 +21,16 @@ def SimplifyCollectivesPass : Pass<"simplify-collectives", "::mlir::func::FuncOp
     | an `all_gather` of the parts that ranks take of a uniform value | the value | every rank has it |
     | a barrier next to another one, or next to an `all_reduce` or `all_gather` of its group | nothing | ranks leave these when all have arrived |
 
-    An `all_reduce` of the result of another one is a case of the first form: that result is uniform.
+    An `all_reduce` of the result of another one is a case of the first form:
+    that result is uniform.
 
-    The sum of N equal values is computed with the same tree as in the collective, `((x + x) + (x + x)) + x` for N = 5, with f16 and bf16
-    added in f32, too, so that the result is bit-identical. Only one form may change results, the sum of sums. It is applied to integers,
-    which wrap around in any order, and to floats only with `reassociate`: the error of each element is then at most 2 N u times the sum of
-    the magnitudes added, where u is the unit roundoff of the type in which they are added.
+    The sum of N equal values is computed with the same tree as in the
+    collective, `((x + x) + (x + x)) + x` for N = 5, with f16 and bf16 added in
+    f32, too, so that the result is bit-identical. Only one form may change
+    results, the sum of sums. It is applied to integers, which wrap around in
+    any order, and to floats only with `reassociate`: the error of each element
+    is then at most 2 N u times the sum of the magnitudes added, where u is the
+    unit roundoff of the type in which they are added.
 
     ```mlir
     // before, 3 replicas; %u is equal on all
@@ -60,8 +65,9 @@ def SimplifyCollectivesPass : Pass<"simplify-collectives", "::mlir::func::FuncOp
 def HoistCollectivesPass : Pass<"hoist-collectives", "::mlir::func::FuncOp"> {
   let summary = "moves collectives with the same operands in each iteration out of loops";
   let description = [{
-    The collective and the pure operations that it needs are moved before the loop, if a constant trip count says that the loop has an
-    iteration. No result changes, since a collective depends on nothing but its operands.
+    The collective and the pure operations that it needs are moved before the
+    loop, if a constant trip count says that the loop has an iteration. No
+    result changes, since a collective depends on nothing but its operands.
 
     ```mlir
     // before
@@ -84,9 +90,12 @@ def HoistCollectivesPass : Pass<"hoist-collectives", "::mlir::func::FuncOp"> {
 def PeelAccumulationPass : Pass<"peel-accumulation", "::mlir::func::FuncOp"> {
   let summary = "peels the last iteration of loops whose results are exchanged";
   let description = [{
-    Gradients that are accumulated over micro-batches leave a loop all at once. Behind the loop, the last iteration computes them one after the
-    other, and the exchange of each can hide behind the computation of the next. Only where exchanges hide behind kernels at all, for loops
-    without collectives, with two or more results that are exchanged, and a constant trip count of at least 2; no result changes.
+    Gradients that are accumulated over micro-batches leave a loop all at once.
+    Behind the loop, the last iteration computes them one after the other, and
+    the exchange of each can hide behind the computation of the next. Only where
+    exchanges hide behind kernels at all, for loops without collectives, with
+    two or more results that are exchanged, and a constant trip count of at
+    least 2; no result changes.
 
     ```mlir
     // before

@@ -6,8 +6,10 @@ include "mlir/Pass/PassBase.td"
 def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
   let summary = "fixes the strategy, the number of replicas and of servers";
   let description = [{
-    Sets the counts that the module's strategy leaves open. A module without a strategy is given one: of the requested kind, else a mirrored one
-    (`one_device` for one replica). An option that contradicts the module is an error.
+    Sets the counts that the module's strategy leaves open. A module without a
+    strategy is given one: of the requested kind, else a mirrored one
+    (`one_device` for one replica). An option that contradicts the module is an
+    error.
 
     ```mlir
     // before
@@ -27,8 +29,9 @@ def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
 def SetTopologyPass : Pass<"set-topology", "::mlir::ModuleOp"> {
   let summary = "sets the topology that the schedule is made for";
   let description = [{
-    The name of a preset is kept as such; of a file, its contents without `sources` are stored, so that the module does not depend on the file. A module without
-    the attribute is scheduled for `host`.
+    The name of a preset is kept as such; of a file, its contents without
+    `sources` are stored, so that the module does not depend on the file. A
+    module without the attribute is scheduled for `host`.
 
     ```mlir
     // before
@@ -43,7 +46,8 @@ def SetTopologyPass : Pass<"set-topology", "::mlir::ModuleOp"> {
 def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
   let summary = "checks a module against the rules of its strategy, and makes them explicit";
   let description = [{
-    Which operations are allowed depends on the strategy and on the number of replicas, which must be known (`set-replicas`). Refused are:
+    Which operations are allowed depends on the strategy and on the number of
+    replicas, which must be known (`set-replicas`). Refused are:
 
     | refused | class |
     |---|---|
@@ -56,8 +60,9 @@ def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
     | reductions of elements that are not numbers | `E_DTYPE_UNSUPPORTED` |
     | gathers of scalars, along an axis out of range, or of values of different ranks | `E_SCALAR_GATHER`, `E_AXIS_RANGE`, `E_RANK_MISMATCH` |
 
-    The result no longer depends on the kind of the strategy: variables are synchronized `on_write` or `on_read` (strategies that keep one copy
-    of each variable make all of them `on_write`), and literals become constants.
+    The result no longer depends on the kind of the strategy: variables are
+    synchronized `on_write` or `on_read` (strategies that keep one copy of each
+    variable make all of them `on_write`), and literals become constants.
 
     ```mlir
     // before
@@ -73,10 +78,13 @@ def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
 def VerifyIndicesPass : Pass<"verify-indices", "::mlir::ModuleOp"> {
   let summary = "refuses indices that are known to be out of range";
   let description = [{
-    An index out of range is undefined where it is executed. Refused are `tensor.extract`, `tensor.insert`, `tensor.extract_slice` and
-    `tensor.insert_slice` whose indices are constants outside of a dimension of static size, where they are executed whenever the step or
-    program is: in its entry block, in regions that run in another context, in loops with a trip count above zero, and on the side of a branch
-    that its constant condition selects.
+    An index out of range is undefined where it is executed. Refused are
+    `tensor.extract`, `tensor.insert`, `tensor.extract_slice` and
+    `tensor.insert_slice` whose indices are constants outside of a dimension of
+    static size, where they are executed whenever the step or program is: in its
+    entry block, in regions that run in another context, in loops with a trip
+    count above zero, and on the side of a branch that its constant condition
+    selects.
 
     ```mlir
     %c4 = arith.constant 4 : index                                      // model.py:12
@@ -92,8 +100,10 @@ def VerifyIndicesPass : Pass<"verify-indices", "::mlir::ModuleOp"> {
 def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
   let summary = "proves that the replicas of every step issue the same collectives in the same order";
   let description = [{
-    Finds which values are equal on all replicas (uniform), which only within groups of them, and which may differ (varying), then
-    refuses steps in which replicas could deadlock, or in which copies of one value could become different:
+    Finds which values are equal on all replicas (uniform), which only within
+    groups of them, and which may differ (varying), then refuses steps in which
+    replicas could deadlock, or in which copies of one value could become
+    different:
 
     | refused | class |
     |---|---|
@@ -104,15 +114,21 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     | operands of a collective whose sizes may differ between replicas, except along the axis of a gather | `E_SHAPE_MISMATCH` |
     | a metric of a step that is varying; a varying value as a plain argument of a `merge_call`; a call that is not inlined | |
 
-    Each error ends with a verdict: `wrong`, with a reason or an example, or `not provable`, with the condition that could not be decided. An
-    error that depends on inputs is `wrong` only if the interpreter has found inputs on which the step fails; the message then names one of
-    them. The search takes as long as executing the step many times, so it is done with `find-examples` only, which `lockstep-verify` sets and
-    a compilation does not.
+    Each error ends with a verdict: `wrong`, with a reason or an example, or
+    `not provable`, with the condition that could not be decided. An error that
+    depends on inputs is `wrong` only if the interpreter has found inputs on
+    which the step fails; the message then names one of them. The search takes
+    as long as executing the step many times, so it is done with `find-examples`
+    only, which `lockstep-verify` sets and a compilation does not.
 
-    With one replica nothing is refused. A branch through which replicas may take different paths is accepted if all its sides, or all paths
-    through its successor blocks, provably issue the same sequence. So is a collective of a group whose members all take the same path. Values
-    that follow from the replica number are computed for each replica, if there are at most 64. The pass works on `replica.step` and on
-    functions in collective form, so that it can run again after passes that move collectives. It does not change the program.
+    With one replica nothing is refused. A branch through which replicas may
+    take different paths is accepted if all its sides, or all paths through its
+    successor blocks, provably issue the same sequence. So is a collective of a
+    group whose members all take the same path. Values that follow from the
+    replica number are computed for each replica, if there are at most 64. The
+    pass works on `replica.step` and on functions in collective form, so that it
+    can run again after passes that move collectives. It does not change the
+    program.
 
     ```mlir
     replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {

@@ -359,8 +359,8 @@ lockstep_status lockstep_output_get(const lockstep_session *session,
 
 lockstep_status lockstep_interrupt(lockstep_session *session) {
   return guarded([&] {
-    session->cluster->abort({StatusCode::interrupted,
-                             "the run was given up by lockstep_interrupt"});
+    session->cluster->abort(
+        {StatusCode::interrupted, "the run was aborted by lockstep_interrupt"});
     return Status::success();
   });
 }

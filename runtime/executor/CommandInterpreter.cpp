@@ -2,13 +2,11 @@
 
 #include "runtime/executor/CommandInterpreter.h"
 
-#include "runtime/executor/DeviceSide.h"
-#include "runtime/executor/Faults.h"
+#include "runtime/executor/CommandGuard.h"
+#include "runtime/executor/KernelLauncher.h"
 #include "runtime/executor/ScalarValue.h"
 
-#include <chrono>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,8 +23,8 @@ public:
               Status &error)
       : execution(execution), program(execution.state.program),
         replica(replica), worker(worker), error(error),
-        variables(*execution.state.variablesMutex, std::defer_lock),
-        device(execution, replica) {}
+        guard(execution, replica), device(execution, replica),
+        launcher(execution, replica, worker, device) {}
 
   Outcome run() {
     resume();
@@ -38,8 +36,9 @@ public:
         replica.note(pc);
         if constexpr (queued)
           device.begin(pc);
-        if (instruction.flags & slowFlags) {
-          if (Outcome outcome = prepare(instruction, pc); outcome != proceed)
+        if (CommandGuard::isNeeded(instruction)) {
+          if (Outcome outcome = guard.prepare(instruction, pc, error);
+              outcome != proceed)
             return leave(pc, outcome);
         }
         if constexpr (observed)
@@ -52,12 +51,12 @@ public:
           return leave(pc, outcome);
       switch (instruction.opcode) {
       case Opcode::launch:
-        if (fault) [[unlikely]] {
-          if (Outcome outcome = launchWith(std::exchange(fault, nullptr)->fault,
-                                           instruction, pc);
+        if (guard.hasFault()) [[unlikely]] {
+          if (Outcome outcome = launcher.launchWith(guard.takeFault(),
+                                                    instruction, pc, error);
               outcome != proceed)
             return leave(pc, outcome);
-        } else if (!launch(instruction)) {
+        } else if (!launcher.launch(instruction)) {
           return leave(pc, Outcome::stopped);
         }
         // Process messages between kernels, since other executors may wait for
@@ -147,12 +146,6 @@ public:
   }
 
 private:
-  static constexpr uint8_t slowFlags =
-      Instruction::dynamic | Instruction::injected |
-      Instruction::writesVariable | Instruction::locksVariables;
-  /// Not an outcome: the command can be executed.
-  static constexpr Outcome proceed = Outcome(0xff);
-
   Outcome leave(uint32_t pc, Outcome outcome) {
     replica.pc = pc;
     return outcome;
@@ -178,7 +171,7 @@ private:
     if (observed && !end(pc))
       return Outcome::failed;
     if (instruction.flags & Instruction::unlocksVariables)
-      variables.unlock();
+      guard.unlockVariables();
     return proceed;
   }
 
@@ -222,7 +215,7 @@ private:
     if (device.fetch(instruction))
       return proceed;
     // Wait here, since another session must not change a variable meanwhile.
-    if (variables.owns_lock())
+    if (guard.holdsVariables())
       return device.await() ? proceed : Outcome::stopped;
     replica.note(pc | Replica::blocks);
     replica.blocked.store(Replica::onDevice, std::memory_order_relaxed);
@@ -254,154 +247,8 @@ private:
     return error.ok();
   }
 
-  /// The slow path before a command: faults and accesses to variables.
-  Outcome prepare(const Instruction &instruction, uint32_t pc) {
-    if (instruction.flags & Instruction::injected)
-      for (const Injection &injection : execution.injections)
-        if (actsAt(injection, program, uint32_t(replica.rank), pc)) {
-          if (execution.onInjection)
-            execution.onInjection(injection.text);
-          if (injection.fault == Fault::pause)
-            return Outcome::paused;
-          fault = &injection;
-        }
-    if ((instruction.flags & Instruction::locksVariables) && !lockVariables())
-      return Outcome::stopped;
-    if (instruction.flags & Instruction::writesVariable) {
-      // Store `variablesTouched`, then check `stop`: after a failure, either a
-      // reader sees `variablesTouched`, or nothing is written here.
-      if (execution.stop.load(std::memory_order_relaxed))
-        return Outcome::stopped;
-      execution.variablesTouched.store(true, std::memory_order_seq_cst);
-      if (execution.stop.load(std::memory_order_seq_cst))
-        return Outcome::stopped;
-    }
-    if (instruction.flags & Instruction::dynamic)
-      for (const DynamicSlice &slice : program.dynamicSlices[pc])
-        if (!dynamicBytes(slice, replica.registers.data())) {
-          error = breaksBound(slice, pc);
-          return Outcome::failed;
-        }
-    return proceed;
-  }
-
-  std::string place(uint32_t pc) const {
-    std::string_view location = program.location(pc);
-    return fmt::format("{}{} in command {} of program '{}', replica {}",
-                       location, location.empty() ? "" : ":", pc,
-                       program.name(), replica.rank);
-  }
-
-  Status breaksBound(const DynamicSlice &slice, uint32_t pc) const {
-    std::vector<int64_t> dimensions;
-    for (uint32_t index : slice.registers)
-      dimensions.push_back(replica.registers[index]);
-    return {StatusCode::outOfRange,
-            fmt::format("{}: {}: dynamic dimensions [{}] of buffer {} break "
-                        "its bound of {} bytes",
-                        place(pc), program.describe(pc),
-                        fmt::join(dimensions, ", "), slice.buffer,
-                        slice.bound)};
-  }
-
-  /// False if the run was aborted meanwhile: the owner of the lock may be
-  /// inside of a kernel that never ends.
-  bool lockVariables() {
-    constexpr auto pollInterval = std::chrono::milliseconds(10);
-    while (!variables.try_lock_for(pollInterval))
-      if (execution.stop.load(std::memory_order_relaxed) ||
-          (networked && execution.network->isAborted()))
-        return false;
-    return true;
-  }
-
   bool condition(const Instruction &instruction) const {
     return loadInteger(artifact::ElementType::i1, scalar(instruction)) != 0;
-  }
-
-  /// Stores the arguments of a kernel in the replica.
-  void loadArguments(const Instruction &instruction) {
-    void **pointers = replica.pointers.data();
-    std::byte *const *bases = replica.bases.data();
-    const Slice *slices = program.slices.data() + instruction.firstSlice;
-    for (uint32_t i = 0; i < instruction.sliceCount; ++i)
-      pointers[i] = slices[i].in(bases);
-    int64_t *scalars = replica.scalars.data();
-    for (uint32_t i = 0; i < instruction.scalarCount; ++i)
-      scalars[i] =
-          replica
-              .registers[program.scalarRegisters[instruction.firstScalar + i]];
-  }
-
-  /// False: the run has been aborted, and other workers may still execute tiles
-  /// of the launch.
-  bool launch(const Instruction &instruction) {
-    loadArguments(instruction);
-    if constexpr (queued) {
-      device.launch(instruction, instruction.a);
-      return true;
-    }
-    void *const *pointers = replica.pointers.data();
-    const int64_t *scalars = replica.scalars.data();
-    KernelFunction function = functionOf(instruction.kernel);
-    if (instruction.a == 1) {
-      function(pointers, scalars, 0);
-      return true;
-    }
-    return runTiles(instruction, [kernel = function, pointers,
-                                  scalars](int64_t tile, uint32_t) {
-      kernel(pointers, scalars, tile);
-    });
-  }
-
-  /// Calls `function` for each tile of a launch, shared with other workers if
-  /// the launch is long enough. False as in `launch`.
-  template <typename Function>
-  bool runTiles(const Instruction &instruction, Function function) {
-    if ((instruction.flags & Instruction::parallel) &&
-        execution.hasOtherWorkers) {
-      replica.tile.store(Replica::noTile, std::memory_order_relaxed);
-      return execution.tiles
-          .runTiles(worker, instruction.a, TileFunction(function))
-          .ok();
-    }
-    for (uint32_t tile = 0; tile < instruction.a; ++tile) {
-      replica.beginTile(tile);
-      function(tile, worker);
-    }
-    return true;
-  }
-
-  /// A launch with a fault.
-  Outcome launchWith(Fault fault, const Instruction &instruction, uint32_t pc) {
-    if (fault == Fault::nan) {
-      if (!launch(instruction))
-        return Outcome::stopped;
-      if constexpr (queued)
-        if (!device.await())
-          return Outcome::stopped;
-      error = writeNan(execution.state, pc, replica);
-      return error.ok() ? proceed : Outcome::failed;
-    }
-    loadArguments(instruction);
-    if constexpr (queued) {
-      device.launch(instruction, instruction.a - 1);
-      // No host thread executes the kernel.
-      replica.beginTile(instruction.a - 1);
-      return Outcome::left;
-    }
-    auto tile = [fault, &replica = replica, &instruction](int64_t number,
-                                                          uint32_t) {
-      if (number + 1 < instruction.a)
-        functionOf(instruction.kernel)(replica.pointers.data(),
-                                       replica.scalars.data(), number);
-      else if (fault == Fault::hang)
-        neverReturn();
-    };
-    if (!runTiles(instruction, tile))
-      return Outcome::stopped;
-    replica.beginTile(instruction.a - 1);
-    return Outcome::left;
   }
 
   void copy(const Instruction &instruction, uint32_t pc) {
@@ -422,7 +269,7 @@ private:
     if (replica.loaded == replica.batches.size()) {
       error = {StatusCode::outOfRange,
                fmt::format("{}: asks for batch {} of {} [E_OUT_OF_RANGE]",
-                           place(pc), replica.loaded + 1,
+                           program.place(pc, replica.rank), replica.loaded + 1,
                            replica.batches.size())};
       return false;
     }
@@ -460,8 +307,8 @@ private:
     if (Status status =
             execution.state.transport->start(*instruction.plan, arrival);
         !status.ok()) {
-      error = status.withContext(
-          fmt::format("{}: {}", place(pc), program.describe(pc)));
+      error = status.withContext(fmt::format(
+          "{}: {}", program.place(pc, replica.rank), program.describe(pc)));
       return false;
     }
     if (execution.hasOtherWorkers &&
@@ -528,12 +375,9 @@ private:
   Replica &replica;
   uint32_t worker;
   Status &error;
-  /// Held between `locksVariables` and `unlocksVariables`; released if the
-  /// interpreter returns in between.
-  std::unique_lock<std::timed_mutex> variables;
-  /// The fault of the current launch.
-  const Injection *fault = nullptr;
-  std::conditional_t<queued, DeviceSide, NoDeviceSide> device;
+  CommandGuard guard;
+  typename KernelLauncher<queued>::Device device;
+  KernelLauncher<queued> launcher;
 };
 
 } // namespace

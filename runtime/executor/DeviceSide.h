@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_DEVICESIDE_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_DEVICESIDE_H
 
-#include "runtime/executor/CommandInterpreter.h"
+#include "runtime/executor/Execution.h"
 
 namespace lockstep::runtime {
 

@@ -392,6 +392,12 @@ std::string Program::place(uint32_t command) const {
                      name(), describe(command));
 }
 
+std::string Program::place(uint32_t command, int32_t replica) const {
+  std::string_view where = location(command);
+  return fmt::format("{}{} in command {} of program '{}', replica {}", where,
+                     where.empty() ? "" : ":", command, name(), replica);
+}
+
 std::string Program::describe(uint32_t command) const {
   const Instruction &instruction = code[command];
   switch (instruction.opcode) {

@@ -141,6 +141,9 @@ public:
   }
   /// For errors: "train.py:42: program 'step': start all_reduce sum channel 3".
   std::string place(uint32_t command) const;
+  /// For errors of one replica: "train.py:42: in command 7 of program 'step',
+  /// replica 2".
+  std::string place(uint32_t command, int32_t replica) const;
   /// Kernel symbol of a launch.
   std::string_view kernelName(uint32_t command) const;
   /// For reports: "launch 'matmul'", "wait for channel 3".

@@ -52,7 +52,8 @@ Status Session::Impl::awaitAgreement() {
     return Status::success();
   std::vector<Post> posts;
   LOCKSTEP_RETURN_IF_ERROR(exchange(factsTopic, 0, {0, ~0u},
-                                    "executors to say what they run", posts));
+                                    "executors to report their configuration",
+                                    posts));
   Status status = compareFacts(posts);
   if (!status.ok())
     executor->fail(status);

@@ -66,7 +66,7 @@ Status TileScheduler::runTiles(uint32_t worker, int64_t tiles,
   // before this read.
   if (leavesKernels.load(std::memory_order_seq_cst))
     return {StatusCode::interrupted,
-            "the run was given up in the middle of tiles"};
+            "the run was aborted before all tiles were executed"};
   return Status::success();
 }
 

@@ -195,8 +195,7 @@ void StopSignals::main() {
   markHandled();
   const char *name = nameOf(stopSignal());
   printNote(fmt::format(
-      "{}: stopping after the step at hand; a second signal gives it up",
-      name));
+      "{}: stopping after the current step; a second signal aborts it", name));
   stop();
   char next = awaitMessageFor(seconds);
   if (next == 'O')
@@ -207,9 +206,9 @@ void StopSignals::main() {
   markHandled();
   std::string why =
       next == 'S'
-          ? fmt::format("given up at the second signal, {}", name)
+          ? fmt::format("aborted at the second signal, {}", name)
           : fmt::format(
-                "given up, since the step at hand has not ended {} s after {}",
+                "aborted, since the current step has not ended {} s after {}",
                 seconds, name);
   {
     std::lock_guard<std::mutex> lock(mutex);

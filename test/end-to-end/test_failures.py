@@ -110,11 +110,11 @@ def test_a_loop_without_an_end_is_reported(tools, tmp_path):
     run.process.send_signal(signal.SIGTERM)
     assert run.end() == 128 + signal.SIGTERM, run.said
     assert (
-        "lockstep-run: SIGTERM: stopping after the step at hand; a second signal gives it up\n"
+        "lockstep-run: SIGTERM: stopping after the current step; a second signal aborts it\n"
         in run.said
     )
     assert (
-        "lockstep-run: error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n"
+        "lockstep-run: error: aborted, since the current step has not ended 0.5 s after SIGTERM\n"
         in run.said
     )
 

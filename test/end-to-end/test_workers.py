@@ -270,11 +270,11 @@ def test_a_second_signal_gives_the_steps_up(tools, command, workers):
     )
     run.signal(signal.SIGINT, after="injected: ")
     run.wait_for(
-        "SIGINT: stopping after the step at hand; a second signal gives it up\n"
+        "SIGINT: stopping after the current step; a second signal aborts it\n"
     )
     run.insist(
         signal.SIGINT,
-        until="lockstep-run: error: given up at the second signal, SIGINT\n",
+        until="lockstep-run: error: aborted at the second signal, SIGINT\n",
     )
     assert run.end() == 128 + signal.SIGINT, run.said
 

@@ -172,7 +172,7 @@ TEST(PostedFacts, isWaitedForUnderTheDeadline) {
   EXPECT_EQ(status.code(), StatusCode::deadline);
   EXPECT_EQ(status.message(),
             "no executor has made progress for 60 s\nwaiting for executors to "
-            "say what they run\n  missing: the executor of ranks 2-3");
+            "report their configuration\n  missing: the executor of ranks 2-3");
   nlohmann::json json = nlohmann::json::parse(session->deadlineReport().json);
   EXPECT_EQ(json["waits"][0]["missing"], nlohmann::json::array({2, 3}));
 }

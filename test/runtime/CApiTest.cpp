@@ -210,7 +210,7 @@ TEST_P(CApiWithExecutors, reportsALongWait) {
       << lockstep_last_error();
   EXPECT_EQ(lockstep_run(received.session, 0), LOCKSTEP_INTERRUPTED);
   EXPECT_STREQ(lockstep_last_error(),
-               "the run was given up by lockstep_interrupt");
+               "the run was aborted by lockstep_interrupt");
   EXPECT_GE(received.calls, 1);
   EXPECT_NE(received.text.find("while others went on without coming"),
             std::string::npos)

@@ -35,7 +35,7 @@ TEST(Coordinator, cancels) {
   EXPECT_EQ(wholeValue(*coordinator->read("v0")), 1);
 }
 
-const Status interruption(StatusCode::interrupted, "given up");
+const Status interruption(StatusCode::interrupted, "aborted");
 
 // Nothing runs in an aborted lane, and it is not replaced by one that is not
 // aborted: neither for functions that have begun nor for later ones.
@@ -65,9 +65,9 @@ TEST_P(CoordinatorOf, abortIsForGood) {
                   })
                   .status()
                   .message(),
-              "given up");
+              "aborted");
     EXPECT_EQ(coordinator->join().code(), StatusCode::interrupted);
-    EXPECT_EQ(coordinator->done().status().message(), "given up");
+    EXPECT_EQ(coordinator->done().status().message(), "aborted");
   }
   EXPECT_FALSE(called);
   EXPECT_EQ(made, coordinator->workers());
@@ -86,9 +86,9 @@ TEST(Coordinator, abortCancels) {
                               second = coordinator->schedule(adds(10));
   gate.awaitBegin();
   coordinator->abort(interruption);
-  EXPECT_EQ(second->wait().message(), "cancelled: given up");
+  EXPECT_EQ(second->wait().message(), "cancelled: aborted");
   gate.mayEnd = true;
-  EXPECT_EQ(coordinator->join().message(), "given up");
+  EXPECT_EQ(coordinator->join().message(), "aborted");
   EXPECT_FALSE(first->wait().ok());
 }
 
@@ -118,8 +118,8 @@ TEST(Coordinator, abortWhileALaneIsReplaced) {
     std::this_thread::yield();
   coordinator->abort(interruption);
   isAborted = true;
-  EXPECT_EQ(function->wait().message(), "given up");
-  EXPECT_EQ(coordinator->join().message(), "given up");
+  EXPECT_EQ(function->wait().message(), "aborted");
+  EXPECT_EQ(coordinator->join().message(), "aborted");
   EXPECT_FALSE(called);
   EXPECT_EQ(&coordinator->lane(), lane);
 }

@@ -63,8 +63,8 @@ TEST(Faults, aPausedReplicaEndsAllExecutors) {
           std::string::npos)
           << report;
       EXPECT_EQ(statuses[1 - watching].message(),
-                (watching ? "executor 1 (ranks 2-3) has given up: "
-                          : "executor 0 (ranks 0-1) has given up: ") +
+                (watching ? "executor 1 (ranks 2-3) has aborted the run: "
+                          : "executor 0 (ranks 0-1) has aborted the run: ") +
                     report);
       for (uint32_t i : {0, 1}) {
         EXPECT_EQ(statuses[i].code(), StatusCode::deadline);
@@ -96,7 +96,8 @@ TEST(Faults, aBrokenBoundEndsAllExecutors) {
         << statuses[1].message();
     EXPECT_EQ(statuses[0].code(), StatusCode::outOfRange);
     EXPECT_EQ(statuses[0].message(),
-              "executor 1 (ranks 1-2) has given up: " + statuses[1].message());
+              "executor 1 (ranks 1-2) has aborted the run: " +
+                  statuses[1].message());
   }
 }
 
@@ -117,8 +118,8 @@ TEST(Faults, anExecutorThatIsNotReady) {
   std::vector<Status> statuses = executors.run();
   EXPECT_EQ(statuses[1].message(),
             "program 'main': replica 1 has no input bound");
-  EXPECT_EQ(statuses[0].message(),
-            "executor 1 (rank 1) has given up: " + statuses[1].message());
+  EXPECT_EQ(statuses[0].message(), "executor 1 (rank 1) has aborted the run: " +
+                                       statuses[1].message());
 }
 
 // The rows that have arrived do not fit the result: nothing is written.

@@ -161,7 +161,7 @@ TEST(LocalNetwork, abortReachesAllExecutors) {
     EXPECT_TRUE(endpoint->isAborted());
     EXPECT_EQ(endpoint->abortReason().code(), StatusCode::outOfRange);
     EXPECT_EQ(endpoint->abortReason().message(),
-              "executor 1 (ranks 2-3) has given up: too many rows");
+              "executor 1 (ranks 2-3) has aborted the run: too many rows");
   }
 }
 

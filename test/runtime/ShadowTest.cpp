@@ -136,7 +136,7 @@ TEST(Interrupted, noReplicaBeginsToWrite) {
   p.launch("add_scalar", {w}, {nine}, {register9});
   p.call(
       [](void *const *, const int64_t *, int64_t) {
-        interrupted->abort({StatusCode::interrupted, "given up"});
+        interrupted->abort({StatusCode::interrupted, "aborted"});
       },
       {}, {});
   p.copy(nine, w);
@@ -145,7 +145,7 @@ TEST(Interrupted, noReplicaBeginsToWrite) {
   interrupted = session.get();
   Status status = session->run("main");
   EXPECT_EQ(status.code(), StatusCode::interrupted);
-  EXPECT_EQ(status.message(), "given up");
+  EXPECT_EQ(status.message(), "aborted");
   bool isIntact = session->variablesIntact();
   EXPECT_TRUE(isIntact || !isOnHostDevice());
   if (isIntact)

@@ -207,7 +207,7 @@ TEST(ClusterOfSeveralProcesses, endsWhenAnotherProcessAborts) {
   std::array<Status, 2> statuses = processes.run(0);
   EXPECT_FALSE(statuses[1].ok());
   EXPECT_EQ(statuses[0].message(),
-            "executor 1 (ranks 2-3) has given up: enough");
+            "executor 1 (ranks 2-3) has aborted the run: enough");
   EXPECT_TRUE(processes.clusters[0]->poisoned());
 }
 
@@ -260,8 +260,9 @@ TEST(ClusterOfSeveralProcesses, isNotWaitedForIfItCannotBegin) {
   Status status = processes.clusters[0]->run("main");
   thread.join();
   EXPECT_EQ(other.message(), "program 'main': replica 1 has no input bound");
-  EXPECT_EQ(status.message(), "executor 1 (rank 1) has given up: program "
-                              "'main': replica 1 has no input bound");
+  EXPECT_EQ(status.message(),
+            "executor 1 (rank 1) has aborted the run: program "
+            "'main': replica 1 has no input bound");
 }
 
 TEST(ClusterOfSeveralProcesses, namesWhoHasNotSaidWhatItRuns) {
@@ -282,9 +283,10 @@ TEST(ClusterOfSeveralProcesses, namesWhoHasNotSaidWhatItRuns) {
   Status status = runWithTime(*cluster, clock, std::chrono::seconds(10),
                               cluster->workers());
   EXPECT_EQ(status.code(), StatusCode::deadline);
-  EXPECT_EQ(status.message(), "no executor has made progress for 60 s\n"
-                              "waiting for executors to say what they run\n"
-                              "  missing: the executor of rank 1");
+  EXPECT_EQ(status.message(),
+            "no executor has made progress for 60 s\n"
+            "waiting for executors to report their configuration\n"
+            "  missing: the executor of rank 1");
 }
 
 std::atomic<uint64_t> iterations{0};

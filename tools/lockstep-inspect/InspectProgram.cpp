@@ -1,4 +1,4 @@
-//===- InspectProgram.cpp - collectives, loops and commands ---------------===//
+//===- InspectProgram.cpp - commands and collectives of a program ---------===//
 
 #include "tools/lockstep-inspect/Inspection.h"
 
@@ -46,10 +46,10 @@ public:
         endOfOnce = *info.target;
       result.commands.push_back(std::move(info));
     }
-    findLoops();
+    findLoops(result);
     findCollectives();
     addTotals();
-    addExchanges();
+    findExchanges(artifact, program, result);
     findLifetimes(result);
     return std::move(result);
   }
@@ -210,76 +210,6 @@ private:
     info.scratch.assign(scratch, buffers.end());
   }
 
-  /// A backward jump ends a loop, whose head is a `branch_ge` on a counter. If
-  /// all registers involved are constants, the number of iterations is known.
-  void findLoops() {
-    for (uint32_t i = 0; i < result.commands.size(); ++i)
-      if (const CommandInfo &command = result.commands[i];
-          command.op == "jump" && *command.target <= i)
-        result.loops.push_back(
-            {{*command.target, i}, countTrips(*command.target, i)});
-  }
-
-  std::optional<uint64_t> countTrips(uint32_t head, uint32_t end) const {
-    const CommandInfo &branch = result.commands[head];
-    if (branch.op != "branch_ge")
-      return std::nullopt;
-    uint32_t induction = branch.registers[0];
-    std::optional<int64_t> first, limit = constantOf(branch.registers[1]),
-                                  stride;
-    for (uint32_t i = 0; i < result.commands.size(); ++i) {
-      const CommandInfo &command = result.commands[i];
-      bool counts =
-          (command.op == "set_register" || command.op == "add_register" ||
-           command.op == "load_register") &&
-          command.registers.front() == induction;
-      if (!counts)
-        continue;
-      bool inside = i > head && i <= end;
-      std::optional<int64_t> operand = command.op == "add_register"
-                                           ? constantOf(command.registers[1])
-                                           : command.value;
-      if (!operand || (inside && (stride || command.op != "add_register")))
-        return std::nullopt;
-      if (inside)
-        stride = operand;
-      else
-        first = command.op == "add_register" ? first.value_or(0) + *operand
-                                             : *operand;
-    }
-    if (!first || !limit || !stride || *stride <= 0)
-      return std::nullopt;
-    return *first >= *limit
-               ? 0
-               : (static_cast<uint64_t>(*limit - *first) + *stride - 1) /
-                     *stride;
-  }
-
-  /// The value of a register that one command sets and no other changes.
-  std::optional<int64_t> constantOf(uint32_t index) const {
-    std::optional<int64_t> value;
-    for (const CommandInfo &command : result.commands) {
-      bool changes =
-          (command.op == "set_register" || command.op == "add_register" ||
-           command.op == "load_register") &&
-          command.registers.front() == index;
-      if (!changes)
-        continue;
-      if (value || !command.value)
-        return std::nullopt;
-      value = command.value;
-    }
-    return value;
-  }
-
-  uint64_t timesOf(uint32_t command) const {
-    uint64_t times = 1;
-    for (const LoopInfo &loop : result.loops)
-      if (loop.commands.first <= command && command <= loop.commands.last)
-        times *= loop.trips.value_or(1);
-    return times;
-  }
-
   void findCollectives() {
     for (uint32_t i = 0; i < result.commands.size(); ++i)
       if (result.commands[i].op == "wait")
@@ -329,8 +259,10 @@ private:
       if (!passed.kernel)
         continue;
       info.between.push_back(i);
-      info.flopsBetween += passed.flops * timesOf(i) / timesOf(index);
-      info.bytesBetween += passed.bytes * timesOf(i) / timesOf(index);
+      info.flopsBetween +=
+          passed.flops * timesOf(result, i) / timesOf(result, index);
+      info.bytesBetween +=
+          passed.bytes * timesOf(result, i) / timesOf(result, index);
     }
     info.contiguous = areContiguous(command.reads);
     for (uint32_t buffer : command.reads)
@@ -397,7 +329,7 @@ private:
   void addTotals() {
     for (uint32_t i = 0; i < result.commands.size(); ++i) {
       const CommandInfo &command = result.commands[i];
-      uint64_t times = timesOf(i);
+      uint64_t times = timesOf(result, i);
       if (command.op == "launch") {
         result.launches += times;
         result.flops += times * command.flops;
@@ -410,95 +342,6 @@ private:
       } else if (command.op == "once") {
         result.onceSections += times;
       }
-    }
-  }
-
-  /// Replicas that take part in a collective.
-  uint64_t replicasIn(const artifact::Group &group) const {
-    const RoleInfo &replicas = roles.front();
-    if (!group.ranks() || group.ranks()->size() == 0)
-      return replicas.ranks;
-    return std::count_if(group.ranks()->begin(), group.ranks()->end(),
-                         [&](uint32_t rank) { return rank < replicas.ranks; });
-  }
-
-  /// Bytes of the sizes before a member's operands in a message: all dimensions
-  /// of all tensors, or of a scatter, the number of rows.
-  uint64_t headerBytes(const artifact::Start &start) const {
-    const auto &kind = runtime::CollectiveProperties::of(start.kind());
-    if (kind.isReduction)
-      return 0;
-    if (kind.shape == runtime::ShapeRule::rows)
-      return sizeof(int64_t);
-    const auto *buffers = start.operands() && start.operands()->size()
-                              ? start.operands()
-                              : start.results();
-    uint64_t dimensions = 0;
-    for (uint32_t i = 0; buffers && i < buffers->size(); ++i)
-      if (const auto *shape =
-              program.buffers()->Get(buffers->Get(i))->type()->shape())
-        dimensions += shape->size();
-    return dimensions * sizeof(int64_t);
-  }
-
-  /// Whether all members receive the root's operands.
-  static bool isBroadcast(const artifact::Start &start) {
-    const auto &kind = runtime::CollectiveProperties::of(start.kind());
-    return kind.operandHolders == runtime::Holders::root && kind.isSameForAll();
-  }
-
-  /// Adds a broadcast of a replica, which is sent to every role in the group.
-  void addGiven(const CollectiveInfo &collective, const artifact::Group &group,
-                uint64_t header) {
-    for (ExchangeInfo &exchange : result.exchanges) {
-      auto role =
-          std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &known) {
-            return known.name == exchange.role;
-          });
-      bool takesPart =
-          group.ranks() &&
-          std::any_of(group.ranks()->begin(), group.ranks()->end(),
-                      [&](uint32_t rank) {
-                        return rank >= role->firstRank &&
-                               rank - role->firstRank < role->ranks;
-                      });
-      if (takesPart)
-        exchange.toRole +=
-            timesOf(collective.start) * (collective.bytes + header);
-    }
-  }
-
-  /// Each replica sends its operands to a root of another role and receives its
-  /// results from it.
-  void addExchanges() {
-    if (result.role != roles.front().name)
-      return;
-    for (size_t i = 1; i < roles.size(); ++i)
-      result.exchanges.push_back({roles[i].name, 0, 0});
-    for (const CollectiveInfo &collective : result.collectives) {
-      const artifact::Start *start =
-          program.commands()->Get(collective.start)->body_as_Start();
-      // A barrier exchanges nothing.
-      if (!start)
-        continue;
-      const artifact::Group &group =
-          *artifact.tables().groups()->Get(start->group());
-      const RoleInfo &role = roleOfRank(roles, collective.root.value_or(0));
-      if (role.name == result.role && isBroadcast(*start))
-        addGiven(collective, group, headerBytes(*start));
-      auto exchange = std::find_if(
-          result.exchanges.begin(), result.exchanges.end(),
-          [&](const ExchangeInfo &e) { return e.role == role.name; });
-      if (exchange == result.exchanges.end())
-        continue;
-      uint64_t times = timesOf(collective.start) * replicasIn(group);
-      // Without operands, the root sends the sizes.
-      uint64_t header = times * headerBytes(*start);
-      (collective.operands.empty() ? exchange->fromRole : exchange->toRole) +=
-          header;
-      exchange->toRole += times * collective.bytes;
-      for (uint32_t buffer : collective.results)
-        exchange->fromRole += times * result.buffers[buffer].size;
     }
   }
 

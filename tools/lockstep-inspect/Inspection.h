@@ -249,9 +249,21 @@ struct Inspection {
 Inspection inspect(const runtime::Artifact &artifact, const std::string &file);
 
 /// Inspects the commands, collectives, loops and memory of one program
-/// (Program.cpp).
+/// (InspectProgram.cpp).
 ProgramInfo inspectProgram(const runtime::Artifact &artifact,
                            const artifact::Program &program);
+
+/// Sets `loops` (TripCounts.cpp). Commands must be set.
+void findLoops(ProgramInfo &program);
+
+/// How often a command is executed in a run, as far as trip counts are known
+/// (TripCounts.cpp). Loops must be set.
+uint64_t timesOf(const ProgramInfo &program, uint32_t command);
+
+/// Sets `exchanges` (RoleTraffic.cpp). Commands, collectives and loops must be
+/// set. `tables` is the program in the artifact.
+void findExchanges(const runtime::Artifact &artifact,
+                   const artifact::Program &tables, ProgramInfo &program);
 
 /// Sets `live` of all buffers, and the peaks (Liveness.cpp). Commands,
 /// collectives and loops must be set.

@@ -83,7 +83,7 @@ void LocalNetwork::abort(const Status &reason) {
       return;
     shared.abortedBy = index;
     shared.reason = reason.withContext(fmt::format(
-        "executor {} ({}) has given up", index, rangeText(ownRanks())));
+        "executor {} ({}) has aborted the run", index, rangeText(ownRanks())));
   }
   shared.aborted.store(true, std::memory_order_seq_cst);
   if (shared.link)

@@ -1,5 +1,6 @@
 //===- EmitTest.cpp - Device IR to artifact -------------------------------===//
 
+#include "dialect/Interfaces/PlainValues.h"
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Pipelines.h"
 #include "runtime/artifact/Artifact.h"
@@ -271,6 +272,21 @@ TEST(Emit, theSameModuleGivesTheSameBytes) {
   // Spaces and comments are no part of it, but whatever is executed is.
   EXPECT_NE(emit(text).bytes,
             emit(program("device.set_register 0 to 1\ndevice.return\n")).bytes);
+}
+
+// An integer outside of i64 is not rounded to a float.
+TEST(Emit, integersOfPlainValuesFitIntoI64) {
+  MLIRContext context;
+  for (const char *json :
+       {"9223372036854775807", "-9223372036854775808", "[true, -0]",
+        "18446744073709551616.0", "1e19", "\"18446744073709551616\"",
+        R"({"a\\\"18446744073709551616": [1]})"})
+    EXPECT_TRUE(plainValueFromJson(json, &context)) << json;
+  for (const char *json :
+       {"9223372036854775808", "-9223372036854775809", "18446744073709551615",
+        "18446744073709551616", "-18446744073709551616",
+        R"(["\\", 18446744073709551616])", R"({"a": 18446744073709551616})"})
+    EXPECT_FALSE(plainValueFromJson(json, &context)) << json;
 }
 
 TEST(Emit, errorsNameWhatHasNoPlace) {

@@ -37,7 +37,7 @@ struct Options {
 };
 
 constexpr std::array outcomeNames = {"refused", "ended with an error",
-                                     "given up in an endless loop",
+                                     "stopped in an endless loop",
                                      "missed a deadline", "completed"};
 
 /// The outcomes, by place ("Table.field", or "Table" for rows) and in total.

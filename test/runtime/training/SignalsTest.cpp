@@ -50,7 +50,7 @@ TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   EXPECT_EQ(forced.get_future().get(), SIGTERM);
   EXPECT_EQ(signals.outcome(failure).code(), StatusCode::interrupted);
   EXPECT_EQ(signals.outcome(failure).message(),
-            "given up at the second signal, SIGTERM");
+            "aborted at the second signal, SIGTERM");
   EXPECT_TRUE(signals.outcome(Status::success()).ok());
   // Another request would end the process now; a repetition does not.
   milliseconds += 499;

@@ -174,11 +174,11 @@ def test_a_second_signal_gives_the_step_up(model, tmp_path, name, shadows):
     run.wait_for("injected: ")
     run.process.send_signal(number)
     run.wait_for(
-        f"lockstep-run: {name}: stopping after the step at hand; a second signal gives it up\n"
+        f"lockstep-run: {name}: stopping after the current step; a second signal aborts it\n"
     )
     run.insist(
         number,
-        until=f"lockstep-run: error: given up at the second signal, {name}\n",
+        until=f"lockstep-run: error: aborted at the second signal, {name}\n",
     )
     assert run.end() == 128 + number, run.said
     assert ("are not saved" in run.said) == (not shadows)
@@ -222,7 +222,7 @@ def test_two_signals_at_once_are_one(model, tmp_path, other):
     run.process.send_signal(signal.SIGINT)
     run.process.send_signal(other)
     assert run.end() in (128 + signal.SIGINT, 128 + other), run.said
-    assert "given up" not in run.said
+    assert "aborted" not in run.said
     (checkpoint,) = tmp_path.glob("checkpoint-*.safetensors")
     assert checkpoint.stem == f"checkpoint-{steps_of(checkpoint)}"
 
@@ -301,7 +301,7 @@ def test_a_step_that_does_not_end_is_given_up_after_a_signal(model, tmp_path):
     run.process.send_signal(signal.SIGTERM)
     assert run.end() == 128 + signal.SIGTERM, run.said
     assert (
-        "error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n"
+        "error: aborted, since the current step has not ended 0.5 s after SIGTERM\n"
         in run.said
     )
     assert is_initial(tmp_path / "checkpoint-0.safetensors")
