@@ -43,18 +43,21 @@ FailureOr<Instruction::Run> translate(scf::ForOp op, CodeBuilder &builder) {
       return frame.fail(instruction.op,
                         "expected a positive step of the loop, found " +
                             Twine(step));
-    uint64_t distance = lower < upper ? static_cast<uint64_t>(upper) -
-                                            static_cast<uint64_t>(lower)
-                                      : 0;
-    frame.machine.noteBranch(
-        frame.replica, instruction.op,
-        static_cast<int64_t>((distance + step - 1) / step));
+    auto first = static_cast<uint64_t>(lower),
+         end = static_cast<uint64_t>(upper),
+         stride = static_cast<uint64_t>(step);
+    uint64_t distance =
+        (isUnsigned ? first < end : lower < upper) ? end - first : 0;
+    uint64_t trips = distance / stride + (distance % stride != 0);
+    frame.machine.noteBranch(frame.replica, instruction.op,
+                             static_cast<int64_t>(trips));
     SmallVector<Value> carried = takeAll(
                            frame, ArrayRef(instruction.operands).drop_front(3)),
                        arguments;
-    for (int64_t i = lower; i < upper; i += step) {
+    // Counted, since the induction variable may overflow behind the last one.
+    for (uint64_t trip = 0; trip < trips; ++trip) {
       arguments.assign(
-          1, Value::ofInt(static_cast<uint64_t>(i) & widthMask(width)));
+          1, Value::ofInt((first + trip * stride) & widthMask(width)));
       for (Value &value : carried)
         arguments.push_back(std::move(value));
       if (failed(body->call(frame, arguments, carried)))

@@ -39,7 +39,7 @@ static uint64_t integerPower(uint64_t base, int64_t exponent) {
   return result;
 }
 
-/// A negative power of -1 is the power with the negated exponent.
+/// Powers of -1 depend on whether the exponent is odd, also if it is negative.
 static void ipowi(const LaneKernel &kernel, void *to, const void *const *from,
                   int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
@@ -48,8 +48,8 @@ static void ipowi(const LaneKernel &kernel, void *to, const void *const *from,
   unsigned width = kernel.operand.width;
   for (int64_t i = 0; i < count; ++i) {
     int64_t base = signExtend(a[i], width), exponent = signExtend(b[i], width);
-    uint64_t power = base == -1 && exponent < 0 ? integerPower(base, -exponent)
-                                                : integerPower(base, exponent);
+    uint64_t power = base == -1 ? integerPower(base, exponent & 1)
+                                : integerPower(base, exponent);
     result[i] = power & widthMask(width);
   }
 }
@@ -60,9 +60,12 @@ static void fpowi(const LaneKernel &kernel, void *to, const void *const *from,
   auto *result = static_cast<T *>(to);
   auto *a = static_cast<const T *>(from[0]);
   auto *b = static_cast<const uint64_t *>(from[1]);
-  for (int64_t i = 0; i < count; ++i)
-    result[i] =
-        std::pow(a[i], static_cast<T>(signExtend(b[i], kernel.second.width)));
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t exponent = signExtend(b[i], kernel.second.width);
+    // As a float, a large odd exponent may become even.
+    T power = std::pow(std::abs(a[i]), static_cast<T>(exponent));
+    result[i] = std::signbit(a[i]) && exponent % 2 != 0 ? -power : power;
+  }
 }
 
 /// A predicate on floats.

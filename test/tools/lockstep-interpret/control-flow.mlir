@@ -10,6 +10,7 @@
 // RUN: lockstep-interpret %t/equal.mlir --replicas=3 --inputs=%t/x.npz | FileCheck %s --check-prefix=EQUAL
 // RUN: lockstep-interpret %t/equal.mlir --schedule-seed=1 --replicas=3 --inputs=%t/x.npz | FileCheck %s --check-prefix=EQUAL
 // RUN: lockstep-interpret %t/equal.mlir --schedule-seed=2 --replicas=3 --inputs=%t/x.npz | FileCheck %s --check-prefix=EQUAL
+// RUN: lockstep-interpret %t/limits.mlir --replicas=1 --inputs=%t/x.npz | FileCheck %s --check-prefix=LIMITS
 
 //--- varying.mlir
 // for: the sum of i * i for i below x. if: 100 for x = 1, else x. switch: x = 2 is the first case, x = 3 the second.
@@ -115,4 +116,48 @@ replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i32> {repli
     scf.yield %s : tensor<i32>
   }
   replica.return %y : tensor<i32>
+}
+
+//--- limits.mlir
+// Bounds at the ends of i64: behind the last iteration the induction variable would overflow; from 2^63 on, a bound is negative unless it is
+// unsigned. Odd exponents stay odd, though no float is equal to them. The step depends on x, which is 1, so
+// that no loop is folded.
+// LIMITS: {"result":"signed",{{.*}}"values":[3]}
+// LIMITS: {"result":"unsigned",{{.*}}"values":[3]}
+// LIMITS: {"result":"none",{{.*}}"values":[0]}
+// LIMITS: {"result":"ipowi",{{.*}}"values":[1]}
+// LIMITS: {"result":"fpowi",{{.*}}"values":[-1{{(\.0)?}}]}
+replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i64> {replica.result = "signed"}, tensor<i64> {replica.result = "unsigned"},
+    tensor<i64> {replica.result = "none"}, tensor<i64> {replica.result = "ipowi"}, tensor<f32> {replica.result = "fpowi"}) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %minus = arith.constant -1 : i64
+  %max = arith.constant 9223372036854775807 : i64
+  %min = arith.constant -9223372036854775808 : i64
+  %quarter_or_0 = arith.constant 4611686018427387903 : i64
+  %given = tensor.extract %x[] : tensor<i32>
+  %is_given = arith.extsi %given : i32 to i64
+  %quarter = arith.muli %quarter_or_0, %is_given : i64
+  %signed = scf.for %i = %zero to %max step %quarter iter_args(%n = %zero) -> i64 : i64 {
+    %m = arith.addi %n, %one : i64
+    scf.yield %m : i64
+  }
+  %unsigned = scf.for unsigned %i = %zero to %min step %quarter iter_args(%n = %zero) -> i64 : i64 {
+    %m = arith.addi %n, %one : i64
+    scf.yield %m : i64
+  }
+  %none = scf.for %i = %zero to %min step %quarter iter_args(%n = %zero) -> i64 : i64 {
+    %m = arith.addi %n, %one : i64
+    scf.yield %m : i64
+  }
+  %power = math.ipowi %minus, %min : i64
+  %base = arith.constant -1.0 : f32
+  %odd = arith.constant 16777217 : i32
+  %float = math.fpowi %base, %odd : f32, i32
+  %r0 = tensor.from_elements %signed : tensor<i64>
+  %r1 = tensor.from_elements %unsigned : tensor<i64>
+  %r2 = tensor.from_elements %none : tensor<i64>
+  %r3 = tensor.from_elements %power : tensor<i64>
+  %r4 = tensor.from_elements %float : tensor<f32>
+  replica.return %r0, %r1, %r2, %r3, %r4 : tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<f32>
 }
