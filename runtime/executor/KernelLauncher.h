@@ -19,8 +19,8 @@ public:
 
   KernelLauncher(const Execution &execution, Replica &replica, uint32_t worker,
                  Device &device)
-      : execution(execution), replica(replica), worker(worker), device(device) {
-  }
+      : execution(execution), program(execution.state.program),
+        replica(replica), worker(worker), device(device) {}
 
   /// False: the run has been aborted, and other workers may still execute tiles
   /// of the launch.
@@ -80,7 +80,6 @@ public:
 private:
   /// Stores the arguments of a kernel in the replica.
   void loadArguments(const Instruction &instruction) {
-    const Program &program = execution.state.program;
     void **pointers = replica.pointers.data();
     std::byte *const *bases = replica.bases.data();
     const Slice *slices = program.slices.data() + instruction.firstSlice;
@@ -112,6 +111,7 @@ private:
   }
 
   const Execution &execution;
+  const Program &program;
   Replica &replica;
   uint32_t worker;
   Device &device;
