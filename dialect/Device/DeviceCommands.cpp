@@ -111,6 +111,10 @@ LogicalResult VariableOp::verify() {
   if (getInitialAttr() && getInitialAttr().getType() != type)
     return emitOpError("expected an initial value of type ")
            << type << ", found " << getInitialAttr().getType();
+  if (getWholeShape() && getSpace() != Space::ReplicaVariable)
+    return emitOpError("expected a part of a variable to be in space "
+                       "'replica_variable', found '")
+           << stringifySpace(getSpace()) << "'";
   return verifyOffset(*this, getOffsetAttr().getInt(), type);
 }
 

@@ -181,11 +181,21 @@ def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::Module
     ```
 
     It is stored in the processes of `role`, by default in those of the
-    replicas. `shard` describes its rows if it is a shard of a variable.
+    replicas. `shard` describes its rows if it is a shard of a variable. With
+    `whole_shape`, the elements of a variable of that shape are divided among
+    the replicas, in row-major order: each has the next ones, as many as the
+    type says.
+
+    ```mlir
+    device.variable @m replica_variable[0] : tensor<160xf32>
+        {aggregation = 0 : i32, synchronization = 0 : i32,
+         whole_shape = array<i64: 64, 10>}
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Device_SpaceAttr:$space, I64Attr:$offset, TypeAttrOf<AnyRankedTensor>:$type,
     I32Attr:$synchronization, I32Attr:$aggregation, OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned,
-    OptionalAttr<StrAttr>:$path, OptionalAttr<FlatSymbolRefAttr>:$role, OptionalAttr<Device_Shard>:$shard);
+    OptionalAttr<StrAttr>:$path, OptionalAttr<FlatSymbolRefAttr>:$role, OptionalAttr<Device_Shard>:$shard,
+    OptionalAttr<DenseI64ArrayAttr>:$whole_shape);
   let extraClassDeclaration = [{
     /// The name in files: the path if there is one, otherwise the symbol.
     ::llvm::StringRef getStoredName() { return getPath().value_or(getSymName()); }

@@ -243,7 +243,7 @@ LogicalResult Interpreter::checkCopies() {
       return failure();
     }
     // Equal copies share one buffer from here on.
-    if (!variable.op.isOnRead())
+    if (!variable.op.isPerReplica())
       variable.copies.assign(variable.copies.size(), Value(variable.copies[0]));
   }
   return success();

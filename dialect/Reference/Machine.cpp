@@ -354,7 +354,7 @@ Variable::findDifferentCopies() const {
 LogicalResult Machine::checkCopies(const Variable &variable, Operation *op) {
   replica::VariableOp declaration = variable.op;
   std::optional<std::pair<unsigned, unsigned>> different;
-  if (!declaration.isOnRead())
+  if (!declaration.isPerReplica())
     different = variable.findDifferentCopies();
   if (!different)
     return success();

@@ -82,6 +82,10 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
     variable and is never split; the named variable must precede it. Without
     parameter servers this has no effect.
 
+    With `whole_shape`, which the compiler sets, the elements of a variable of
+    that shape are divided among the replicas, in row-major order: each has the
+    next ones, as many as the type says, and reads and writes only these.
+
     ```mlir
     replica.variable @w : tensor<64x10xf32> {aggregation = #replica.aggregation<mean>}
     replica.variable @seen : tensor<i64> {synchronization = #replica.synchronization<on_read>,
@@ -91,13 +95,17 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<StaticShapeTensorOf<[AnyType]>>:$type,
     DefaultValuedAttr<Replica_SynchronizationAttr, "::lockstep::replica::Synchronization::OnWrite">:$synchronization,
     DefaultValuedAttr<Replica_AggregationAttr, "::lockstep::replica::Aggregation::Uniform">:$aggregation,
-    OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned, OptionalAttr<StrAttr>:$path, OptionalAttr<FlatSymbolRefAttr>:$colocate_with);
+    OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned, OptionalAttr<StrAttr>:$path, OptionalAttr<FlatSymbolRefAttr>:$colocate_with,
+    OptionalAttr<DenseI64ArrayAttr>:$whole_shape);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let extraClassDeclaration = [{
     /// The name in files: the path if there is one, otherwise the symbol.
     ::llvm::StringRef getStoredName() { return getPath().value_or(getSymName()); }
     /// True if each replica has its own copy, which may differ from the others.
     bool isOnRead() { return getSynchronization() == Synchronization::OnRead; }
+    /// True if the replicas store different values: copies of their own, or
+    /// parts of one variable.
+    bool isPerReplica() { return isOnRead() || getWholeShape(); }
   }];
   let hasVerifier = 1;
 }

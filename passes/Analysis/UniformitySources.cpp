@@ -96,7 +96,7 @@ bool UniformityAnalysis::isUniformArgument(FunctionOpInterface function,
   auto isMirrored = [&](StringRef name) {
     auto variable = symbols->lookupNearestSymbolFrom<replica::VariableOp>(
         function, StringAttr::get(function.getContext(), name));
-    return !variable || !variable.isOnRead();
+    return !variable || !variable.isPerReplica();
   };
   auto binding =
       function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");

@@ -220,6 +220,8 @@ private:
       table->shard->first_row = shard->getFirstRow();
       table->shard->rows = shard->getRows();
     }
+    if (std::optional<ArrayRef<int64_t>> whole = variable.getWholeShape())
+      table->whole_shape.assign(whole->begin(), whole->end());
     artifact::RoleT *role =
         tables.roles.empty() ? nullptr : tables.roles[table->role].get();
     uint64_t &size =

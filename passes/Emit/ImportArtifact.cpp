@@ -186,7 +186,8 @@ private:
         static_cast<device::Space>(variable.space()), variable.offset(), type,
         static_cast<int32_t>(variable.synchronization()),
         static_cast<int32_t>(variable.aggregation()), initial, isUnsigned,
-        /*path=*/StringAttr(), roleOf(variable), shardOf(variable));
+        /*path=*/StringAttr(), roleOf(variable), shardOf(variable),
+        wholeShapeOf(variable));
     return success();
   }
 
@@ -207,6 +208,12 @@ private:
                        static_cast<int64_t>(shard->first_row()),
                        static_cast<int64_t>(shard->rows()))
                  : device::ShardAttr();
+  }
+
+  DenseI64ArrayAttr wholeShapeOf(const artifact::Variable &variable) {
+    return variable.whole_shape()
+               ? builder.getDenseI64ArrayAttr(elements(variable.whole_shape()))
+               : DenseI64ArrayAttr();
   }
 
   LogicalResult import(const artifact::Scalar &scalar) {

@@ -149,7 +149,8 @@ LogicalResult StepImporter::declareVariable(Location loc, StringAttr name,
       getElementTypeOrSelf(type).isUnsignedInteger() ? builder.getUnitAttr()
                                                      : UnitAttr(),
       symbol == name ? StringAttr() : name,
-      /*colocate_with=*/FlatSymbolRefAttr());
+      /*colocate_with=*/FlatSymbolRefAttr(),
+      /*whole_shape=*/DenseI64ArrayAttr());
   return success();
 }
 

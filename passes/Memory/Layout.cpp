@@ -22,13 +22,13 @@ FailureOr<ModuleLayout> ModuleLayout::create(ModuleOp module) {
   llvm::StringMap<Sizes> sizes;
   int64_t scalarOffset = 0;
   for (auto variable : module.getOps<replica::VariableOp>()) {
-    bool onRead = variable.isOnRead();
+    bool perReplica = variable.isPerReplica();
     auto role = variable->getAttrOfType<FlatSymbolRefAttr>(device::kRole);
     Sizes &used =
         sizes[role ? role.getValue() : StringRef(device::kWorkerRole)];
-    int64_t &offset = onRead ? used.perReplica : used.mirrored;
+    int64_t &offset = perReplica ? used.perReplica : used.mirrored;
     layout.variables[variable.getSymName()] = {
-        onRead ? device::Space::ReplicaVariable : device::Space::Variable,
+        perReplica ? device::Space::ReplicaVariable : device::Space::Variable,
         offset};
     offset += llvm::alignTo(
         getByteSize(cast<RankedTensorType>(variable.getType())), kAlignment);
@@ -112,7 +112,8 @@ void ModuleLayout::emit(ModuleOp module) {
         variable.getInitialAttr(), variable.getIsUnsigned(),
         variable.getPathAttr(),
         variable->getAttrOfType<FlatSymbolRefAttr>(device::kRole),
-        variable->getAttrOfType<device::ShardAttr>(device::kShard));
+        variable->getAttrOfType<device::ShardAttr>(device::kShard),
+        variable.getWholeShapeAttr());
     variable.erase();
   }
   builder.setInsertionPointToStart(module.getBody());

@@ -232,7 +232,7 @@ private:
     auto variable =
         uniformity.getSymbols().lookupNearestSymbolFrom<replica::VariableOp>(
             function, name);
-    bool mirrored = !variable || !variable.isOnRead();
+    bool mirrored = !variable || !variable.isPerReplica();
     if (binding.getKind() == device::BindingKind::Variable && mirrored)
       return ("the new value of variable '" + binding.getName() + "'").str();
     return "";

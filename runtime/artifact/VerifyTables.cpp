@@ -9,6 +9,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace lockstep::runtime {
@@ -230,6 +231,23 @@ Status verifyPlacement(const artifact::TensorType *type, uint64_t offset,
   return Status::success();
 }
 
+/// The elements of a whole variable are divided evenly among `ranks` replicas.
+static Status verifyPart(const artifact::Variable &variable, uint64_t bytes,
+                         uint32_t ranks) {
+  std::optional<uint64_t> whole =
+      staticBytes(variable.type()->element(), *variable.whole_shape());
+  std::optional<uint64_t> parts = checkedMultiply(bytes, ranks);
+  if (variable.space() != artifact::Space::replica_variable || variable.shard())
+    return corrupted("expected a part of a variable for each replica to be in "
+                     "space replica_variable, and no shard of a server");
+  if (!whole || bytes == 0 || parts != whole)
+    return corrupted(
+        fmt::format("expected parts for {} replicas of a variable "
+                    "of shape [{}], found {} bytes each",
+                    ranks, fmt::join(*variable.whole_shape(), ", "), bytes));
+  return Status::success();
+}
+
 Status verifyVariables(const artifact::Artifact &artifact) {
   std::set<std::string_view> names;
   std::vector<RoleInfo> roles = rolesOf(artifact);
@@ -261,6 +279,9 @@ Status verifyVariables(const artifact::Artifact &artifact) {
       return status.withContext(context);
     (isShared ? shared : replica)[variable->role()].push_back(
         {variable->offset(), bytes, name});
+    if (variable->whole_shape())
+      LOCKSTEP_RETURN_IF_ERROR(
+          verifyPart(*variable, bytes, role.ranks.count).withContext(context));
     if (variable->initial() == -1)
       continue;
     if (variable->initial() < 0 ||

@@ -143,7 +143,7 @@ std::optional<VariableValue> Cluster::variable(std::string_view name,
       continue;
     places.emplace_back();
     for (const WholeVariable::Part &part : copy)
-      add(part.executor, part.name, 0);
+      add(part.executor, part.name, part.replica);
   }
   if (places.empty())
     return std::nullopt;

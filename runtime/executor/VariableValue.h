@@ -13,7 +13,8 @@ namespace lockstep::runtime {
 class HostCopy;
 
 /// The memory of one value of a variable; not owned. It may consist of
-/// consecutive pieces, the rows of a variable that is sharded among servers.
+/// consecutive pieces, the parts of a variable that is divided among servers or
+/// replicas.
 /// Other executors may have copies, which are always equal.
 class VariableValue {
 public:

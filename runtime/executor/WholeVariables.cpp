@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace lockstep::runtime {
 
@@ -34,6 +35,24 @@ groupShards(const artifact::Artifact &tables) {
   return groups;
 }
 
+/// The one copy of a variable whose elements are divided among the replicas of
+/// `hosts`, in the order of their ranks.
+WholeVariable joinReplicas(const artifact::Variable &variable,
+                           std::span<const ExecutorInfo> executors,
+                           const std::vector<size_t> &hosts) {
+  WholeVariable whole{describeVariable(variable), {{}}};
+  whole.info.perReplica = false;
+  whole.info.type.shape.assign(variable.whole_shape()->begin(),
+                               variable.whole_shape()->end());
+  uint64_t bytesOfPart = std::exchange(whole.info.type.bytes, 0);
+  for (size_t executor : hosts)
+    for (unsigned replica = 0; replica < executors[executor].ranks; ++replica) {
+      whole.copies[0].push_back({executor, whole.info.name, replica});
+      whole.info.type.bytes += bytesOfPart;
+    }
+  return whole;
+}
+
 } // namespace
 
 std::vector<WholeVariable>
@@ -55,6 +74,11 @@ wholeVariables(const Artifact &artifact,
   std::vector<WholeVariable> result;
   for (const std::vector<const artifact::Variable *> &shards :
        groupShards(tables)) {
+    if (shards.front()->whole_shape()) {
+      result.push_back(
+          joinReplicas(*shards.front(), executors, hosts(*shards.front())));
+      continue;
+    }
     WholeVariable &whole = result.emplace_back();
     for (const artifact::Variable *shard : shards) {
       std::vector<size_t> found = hosts(*shard);

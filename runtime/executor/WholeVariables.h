@@ -19,18 +19,21 @@ struct WholeVariable {
   /// A part in one executor.
   struct Part {
     size_t executor;
-    /// Name in the artifact; a shard has its own.
+    /// Name in the artifact; a shard of a server has its own.
     std::string name;
+    /// The replica of the executor that holds the part, if the elements are
+    /// divided among replicas.
+    unsigned replica = 0;
   };
 
   VariableInfo info;
-  /// For each copy, the parts in the order of their rows.
+  /// For each copy, the parts in the order of their elements.
   std::vector<std::vector<Part>> copies;
 };
 
 /// The variables of an artifact, in its order, a sharded one at the position of
 /// its first shard. Each executor of the workers has a copy of the workers'
-/// variables.
+/// variables, except for those that are divided among the replicas.
 std::vector<WholeVariable>
 wholeVariables(const Artifact &artifact,
                std::span<const ExecutorInfo> executors);

@@ -168,6 +168,34 @@ TEST(Cluster, mirroredVariablesAreWrittenEverywhere) {
     EXPECT_EQ(valueOf<int64_t>(cluster->output(0, 0, r)), 42);
 }
 
+// The elements of a variable that is divided among the replicas are one value,
+// whichever executors have them.
+TEST_P(ClusterOf, dividedVariablesAreWhole) {
+  TestProgram p(replicaCount);
+  uint32_t part = p.variable("w", ElementType::i64, {2}, /*perReplica=*/true);
+  p.writer.tables.variables[0]->whole_shape = {replicaCount, 2};
+  uint32_t out = p.buffer(Space::replica, ElementType::i64, {2});
+  p.copy(part, out);
+  p.output("part", out);
+  p.ret();
+  auto cluster = clusterOf(p, options());
+  ASSERT_EQ(cluster->variables().size(), 1u);
+  const VariableInfo &info = cluster->variables()[0];
+  EXPECT_FALSE(info.perReplica);
+  EXPECT_EQ(info.type.shape, (std::vector<int64_t>{replicaCount, 2}));
+  EXPECT_EQ(info.type.bytes, replicaCount * 16u);
+
+  std::array<int64_t, 2 * replicaCount> values;
+  std::iota(values.begin(), values.end(), 1);
+  cluster->variable("w")->write(std::as_bytes(std::span(values)));
+  ASSERT_TRUE(cluster->run("main").ok());
+  for (unsigned r = 0; r < replicaCount; ++r)
+    EXPECT_EQ((valueOf<std::array<int64_t, 2>>(cluster->output(0, 0, r))),
+              (std::array<int64_t, 2>{2 * r + 1, 2 * r + 2}));
+  EXPECT_EQ((valueOf<decltype(values)>(cluster->variable("w")->read())),
+            values);
+}
+
 // An input that is missing in one executor is an error before any executor has
 // begun: nothing hangs, and the next run is like the first.
 TEST_P(ClusterOf, noneBeginsBeforeAllCan) {

@@ -92,6 +92,26 @@ const Rule tables[] = {
        p.writer.tables.variables[0]->space = Space::shared;
      },
      "expected space variable or replica_variable"},
+    {"partInSharedSpace",
+     [](TestProgram &p) {
+       p.variable("a", ElementType::f32, {4});
+       p.writer.tables.variables[0]->whole_shape = {2, 4};
+     },
+     "variable 'a': expected a part of a variable for each replica to be in "
+     "space replica_variable, and no shard of a server"},
+    {"partsOfAnotherShape",
+     [](TestProgram &p) {
+       p.variable("a", ElementType::f32, {4}, /*perReplica=*/true);
+       p.writer.tables.variables[0]->whole_shape = {3, 4};
+     },
+     "variable 'a': expected parts for 2 replicas of a variable of shape [3, "
+     "4], found 16 bytes each"},
+    {"partsOfANegativeShape",
+     [](TestProgram &p) {
+       p.variable("a", ElementType::f32, {4}, /*perReplica=*/true);
+       p.writer.tables.variables[0]->whole_shape = {-2, -4};
+     },
+     "variable of shape [-2, -4], found 16 bytes each"},
     {"variableShape",
      [](TestProgram &p) {
        p.variable("a", ElementType::f32, {4});

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace lockstep::inspect {
 
@@ -173,12 +174,17 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
         artifact::EnumNameAggregation(variable.aggregation()),
         result.roles[variable.role()].name,
         std::nullopt,
+        std::nullopt,
         variable.offset(),
         typeBytes(variable.type()),
         variable.initial() >= 0};
     if (const artifact::Shard *shard = variable.shard())
       info.shard = {shard->of()->str(), shard->first_row(),
                     static_cast<uint64_t>(variable.type()->shape()->Get(0))};
+    if (variable.whole_shape())
+      info.wholeType =
+          fmt::format("{}x{}", fmt::join(*variable.whole_shape(), "x"),
+                      runtime::elementName(variable.type()->element()));
     result.variables.push_back(std::move(info));
   });
   forEach(tables.scalars(), [&](const artifact::Scalar &scalar) {

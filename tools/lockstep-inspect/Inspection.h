@@ -174,6 +174,8 @@ struct ShardInfo {
 struct VariableInfo {
   std::string name, type, space, synchronization, aggregation, role;
   std::optional<ShardInfo> shard;
+  /// The type of the whole variable if it is divided among the replicas.
+  std::optional<std::string> wholeType;
   uint64_t offset = 0, bytes = 0;
   bool hasInitial = false;
 };

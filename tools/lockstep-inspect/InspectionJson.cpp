@@ -210,7 +210,8 @@ std::string toJson(const Inspection &inspection) {
                                   ? Json{{"of", variable.shard->of},
                                          {"first_row", variable.shard->first},
                                          {"rows", variable.shard->rows}}
-                                  : Json(nullptr)}};
+                                  : Json(nullptr)},
+                    {"whole_type", orNull(variable.wholeType)}};
       });
   json["scalars"] = array(inspection.scalars, [](const ScalarInfo &scalar) {
     return Json{{"name", scalar.name},

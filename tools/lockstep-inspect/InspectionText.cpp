@@ -72,8 +72,11 @@ std::string ranksText(const RoleInfo &role) {
                                        role.firstRank + role.ranks - 1);
 }
 
-/// "0 to 3 of table"; empty for a variable that is whole.
+/// "0 to 3 of table" or "a part of 64x10xf32"; empty for a variable that is
+/// whole.
 std::string shardText(const VariableInfo &variable) {
+  if (variable.wholeType)
+    return "a part of " + *variable.wholeType;
   if (!variable.shard)
     return "";
   return fmt::format("{} to {} of {}", variable.shard->first,

@@ -55,7 +55,8 @@ Leaf FrontEnd::addVariable(VariableSpec spec, bool inScope) {
   auto op = replica::VariableOp::create(
       builder, location(), variable.symbol, variable.type, spec.synchronization,
       spec.aggregation, toAttribute(&context, spec.initial),
-      /*is_unsigned=*/false, /*path=*/nullptr, /*colocate_with=*/nullptr);
+      /*is_unsigned=*/false, /*path=*/nullptr, /*colocate_with=*/nullptr,
+      /*whole_shape=*/nullptr);
   if (variable.symbol != spec.name)
     op.setPath(spec.name);
   variable.spec = std::move(spec);
