@@ -80,6 +80,9 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   }
   if (options.overlap)
     pm.addNestedPass<func::FuncOp>(createPeelAccumulationPass());
+  ShardVariablesPassOptions shard;
+  shard.mode = options.shardUpdate;
+  pm.addPass(createShardVariablesPass(shard));
   checkOrder(pm, options);
 }
 

@@ -33,6 +33,9 @@ struct CompileOptions {
   /// Whether floats may be added in a different order if that saves a
   /// collective; changes results by rounding errors.
   bool reassociate = false;
+  /// Whether variables and their updates are divided among the replicas (part
+  /// of -O2).
+  ShardUpdate shardUpdate = ShardUpdate::Auto;
   /// What the schedule is made for: the name of a preset or of a JSON file;
   /// empty keeps the module's.
   std::string topology;

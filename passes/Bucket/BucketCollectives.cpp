@@ -136,13 +136,59 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     int64_t widening = getTransferWidening(starts.front());
     for (runtime::BucketMember &member : members)
       member.bytes *= widening;
+    uint64_t mostBytes = static_cast<uint64_t>(bound * widening);
     runtime::TransferTime time =
         runtime::transferTime(topology, starts.front().getKindProperties().kind,
                               times.membersOf(starts.front()));
-    runtime::BucketPlan best = runtime::planBuckets(
-        members, time, uint64_t(bound * widening), time.seconds(0) * kSlack);
+    double slack = time.seconds(0) * kSlack;
+    if (std::vector<double> needs = findNeeds(starts, members, ready);
+        !needs.empty())
+      return planByNeed(starts, members, needs, time, mostBytes, slack);
+    runtime::BucketPlan best =
+        runtime::planBuckets(members, time, mostBytes, slack);
     explainPlan(starts, members, time, best);
     return std::move(best.ends);
+  }
+
+  /// If all members are ready at the same time, as are gathers at the beginning
+  /// of a step, and their results are needed one after the other: when each is,
+  /// in seconds of kernels from then on. Otherwise nothing.
+  static std::vector<double> findNeeds(ArrayRef<collective::StartOp> starts,
+                                       ArrayRef<runtime::BucketMember> members,
+                                       const ReadyTimes &ready) {
+    if (members.front().ready != members.back().ready ||
+        members.back().first != 0)
+      return {};
+    std::vector<double> needs;
+    for (collective::StartOp start : starts)
+      needs.push_back(
+          std::max(0.0, ready.neededAt(start) - members.front().ready));
+    return llvm::is_sorted(needs) && needs.front() < needs.back()
+               ? needs
+               : std::vector<double>();
+  }
+
+  /// The division by which kernels wait least for results that they need one
+  /// after the other. Backwards in time, that is the division whose exchange
+  /// ends first: a result that is needed `t` before the last one is ready at
+  /// `t`.
+  std::vector<size_t> planByNeed(MutableArrayRef<collective::StartOp> starts,
+                                 ArrayRef<runtime::BucketMember> members,
+                                 ArrayRef<double> needs,
+                                 const runtime::TransferTime &time,
+                                 uint64_t mostBytes, double slack) {
+    std::vector<runtime::BucketMember> backwards;
+    for (size_t i = members.size(); i-- > 0;)
+      backwards.push_back({needs.back() - needs[i], members[i].bytes, 0});
+    runtime::BucketPlan best =
+        runtime::planBuckets(backwards, time, mostBytes, slack);
+    std::vector<size_t> ends;
+    for (size_t end : llvm::reverse(ArrayRef(best.ends).drop_back()))
+      ends.push_back(members.size() - end);
+    ends.push_back(members.size());
+    explainNeeds(starts, members, needs, time, ends, best.end - needs.back(),
+                 runtime::leastEnd(backwards, time) - needs.back());
+    return ends;
   }
 
   /// Members in the order of the block, each with the first one that may share
@@ -317,6 +363,42 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       begin = end;
     }
   }
+
+  /// The same for a plan by the times at which results are needed; `delay` is
+  /// how long kernels wait, and `least` how long for any plan.
+  void explainNeeds(MutableArrayRef<collective::StartOp> starts,
+                    ArrayRef<runtime::BucketMember> members,
+                    ArrayRef<double> needs, const runtime::TransferTime &time,
+                    ArrayRef<size_t> ends, double delay, double least) {
+    int64_t bytes = 0;
+    for (const runtime::BucketMember &member : members)
+      bytes += member.bytes;
+    remark::analysis(
+        starts.front().getLoc(),
+        decision(Stage::Bucket, "Plan", getOperation().getSymName()))
+        << (countText(starts.size(), "collective") + ", " + bytesText(bytes) +
+            " on the link, in " + countText(ends.size(), "bucket") + " for '" +
+            topology.name +
+            "': all are ready at the same time; the first result "
+            "is needed by kernels at once, the last after " +
+            secondsText(needs.back()) + " of them; kernels wait " +
+            secondsText(std::max(0.0, delay)) + "; by no plan less than " +
+            secondsText(std::max(0.0, least)));
+    size_t begin = 0;
+    double arrival = 0;
+    for (size_t end : ends.drop_back()) {
+      int64_t size = 0;
+      for (const runtime::BucketMember &member :
+           members.slice(begin, end - begin))
+        size += member.bytes;
+      arrival += time.seconds(size);
+      missed(starts[end], "begins a new bucket: kernels need the " +
+                              bytesText(size) + " before it, which arrive at " +
+                              secondsText(arrival) + ", earlier");
+      begin = end;
+    }
+  }
+
   /// The elements in which `key` differs from all others, or else from any
   /// other one.
   static std::string getDifferences(

@@ -17,14 +17,18 @@ void ReadyTimes::visit(Operation *op) {
     linkFree = std::max(linkFree, now) + times.of(start);
     // The replica waits where a result is read, not at the wait itself.
     arrival[*op->user_begin()] = linkFree;
+    need(op, /*takesTime=*/true);
+    carried[*op->user_begin()] = {op};
     return;
   }
   if (isa<collective::WaitOp>(op))
     return;
   double seconds = times.of(op);
+  need(op, seconds > 0);
   if (seconds > 0) {
     waitForOperands(op);
     now += seconds;
+    computed += seconds;
     return;
   }
   // Its users wait for what it depends on.
@@ -32,6 +36,22 @@ void ReadyTimes::visit(Operation *op) {
   forOperandArrivals(op, [&](double time) { latest = std::max(latest, time); });
   if (latest > 0)
     arrival[op] = latest;
+}
+
+void ReadyTimes::need(Operation *op, bool takesTime) {
+  SmallVector<Operation *, 1> passedOn;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (auto it = carried.find(operand.getDefiningOp()); it != carried.end())
+        for (Operation *start : it->second)
+          if (!needed.contains(start))
+            passedOn.push_back(start);
+  });
+  if (!takesTime && !passedOn.empty())
+    carried[op] = passedOn;
+  else
+    for (Operation *start : passedOn)
+      needed.try_emplace(start, computed);
 }
 
 void ReadyTimes::waitForOperands(Operation *op) {

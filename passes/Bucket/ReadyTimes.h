@@ -17,11 +17,20 @@ public:
   ReadyTimes(mlir::Block &block, OperationTimes &times);
 
   double of(collective::StartOp start) const { return ready.lookup(start); }
+  /// The seconds of the kernels before the first one that reads a result of
+  /// `start`; of all kernels if none does.
+  double neededAt(collective::StartOp start) const {
+    auto it = needed.find(start);
+    return it == needed.end() ? computed : it->second;
+  }
 
 private:
   void visit(mlir::Operation *op);
   /// Waits for the collectives whose results `op` reads.
   void waitForOperands(mlir::Operation *op);
+  /// Notes that an operation at this point needs the results of collectives on
+  /// which `op` depends, or that `op`, which takes no time, passes them on.
+  void need(mlir::Operation *op, bool takesTime);
   /// Calls `use` with the end of each collective that `op` depends on.
   void forOperandArrivals(mlir::Operation *op,
                           llvm::function_ref<void(double)> use) const;
@@ -30,10 +39,17 @@ private:
   /// When the replica has executed the operations so far, and when the link has
   /// transferred what they have started.
   double now = 0, linkFree = 0;
+  /// The seconds of the kernels so far, without waits.
+  double computed = 0;
   llvm::DenseMap<mlir::Operation *, double> ready;
   /// For each wait, the end of its collective; for an operation that takes no
   /// time, the last end among those that it depends on.
   llvm::DenseMap<mlir::Operation *, double> arrival;
+  llvm::DenseMap<mlir::Operation *, double> needed;
+  /// For waits, and operations that take no time, the collectives on which they
+  /// depend and which nothing before has needed.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 1>>
+      carried;
 };
 
 } // namespace lockstep

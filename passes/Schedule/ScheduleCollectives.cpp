@@ -31,6 +31,7 @@
 #include "passes/Schedule/ScheduleRemarks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <queue>
@@ -44,7 +45,7 @@ namespace lockstep {
 namespace {
 
 /// In the order of preference.
-enum class Priority { Constant, Start, Compute, Wait, Uniform, Last };
+enum class Priority { Free, Start, Compute, Wait, Uniform, Last };
 
 class BlockScheduler {
 public:
@@ -79,8 +80,11 @@ private:
   Priority priority(Operation *op) const {
     if (op->hasTrait<OpTrait::IsTerminator>())
       return Priority::Last;
-    if (op->hasTrait<OpTrait::ConstantLike>())
-      return Priority::Constant;
+    // What needs no command: a collective of a reshaped operand starts as soon
+    // as the operand is computed.
+    if (op->hasTrait<OpTrait::ConstantLike>() ||
+        isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+      return Priority::Free;
     if (isa<collective::StartOp>(op))
       return Priority::Start;
     if (isa<collective::WaitOp, collective::BarrierOp>(op))

@@ -30,6 +30,7 @@ def test_worker_threads(train, name):
         "--bucket=bytes:4096",
         "--topology=ethernet-25g",
         "--topology=dgx-h100",
+        "--shard-update=on",
     ],
 )
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -91,6 +91,14 @@ struct CommandLine {
       "reassociate",
       cl::desc("add floats in another order where that saves an exchange"),
       cl::init(false), cl::cat(category)};
+  cl::opt<ShardUpdate> shardUpdate{
+      "shard-update",
+      cl::desc("divide variables and their updates among the replicas:"),
+      cl::values(clEnumValN(ShardUpdate::Auto, "auto",
+                            "if that pays by the cost model of the topology"),
+                 clEnumValN(ShardUpdate::On, "on", "wherever possible"),
+                 clEnumValN(ShardUpdate::Off, "off", "never")),
+      cl::init(ShardUpdate::Auto), cl::cat(category)};
   cl::opt<std::string> topology{
       "topology",
       cl::desc("what the schedule is made for: host (default), ethernet-25g, "
@@ -268,6 +276,7 @@ int main(int argc, char **argv) {
   options.checkBounds = line.checkBounds;
   options.topology = line.topology;
   options.overlap = line.overlap;
+  options.shardUpdate = line.shardUpdate;
   options.checkOrder = line.checkOrder;
   options.findExamples = line.findExamples;
   if (!line.targets.empty())

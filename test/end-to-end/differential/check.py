@@ -22,6 +22,7 @@ VARIANTS = (
     "--bucket=none",
     "--overlap=false",
     "--bucket=bytes:256",
+    "--shard-update=on",
     "--reassociate",
     "--check-bounds",
 )

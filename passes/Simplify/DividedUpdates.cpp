@@ -1,0 +1,236 @@
+//===- DividedUpdates.cpp - Updates that replicas divide ------------------===//
+
+#include "passes/Simplify/DividedUpdates.h"
+
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Remarks/Remarks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+static StringAttr getVariable(device::BindingAttr binding) {
+  return binding && binding.getKind() == device::BindingKind::Variable
+             ? StringAttr::get(binding.getContext(), binding.getName())
+             : StringAttr();
+}
+
+StringAttr lockstep::getBoundVariable(func::FuncOp function,
+                                      BlockArgument argument) {
+  return getVariable(function.getArgAttrOfType<device::BindingAttr>(
+      argument.getArgNumber(), "device.binding"));
+}
+
+StringAttr lockstep::getBoundVariable(func::FuncOp function, unsigned result) {
+  return getVariable(function.getResultAttrOfType<device::BindingAttr>(
+      result, "device.binding"));
+}
+
+//===----------------------------------------------------------------------===//
+// Element-wise operations
+//===----------------------------------------------------------------------===//
+
+/// The operands of an element-wise `linalg.generic`; nullopt for another one.
+static std::optional<SmallVector<Value>>
+getOperands(linalg::GenericOp generic) {
+  if (generic.getNumReductionLoops() != 0 || generic.hasIndexSemantics() ||
+      !generic.hasPureTensorSemantics())
+    return std::nullopt;
+  SmallVector<Value> operands;
+  for (OpOperand &operand : generic->getOpOperands()) {
+    AffineMap map = generic.getMatchingIndexingMap(&operand);
+    if (map.isIdentity())
+      operands.push_back(operand.get());
+    else if (map.getNumResults() != 0 || generic.isDpsInit(&operand))
+      return std::nullopt;
+  }
+  return operands;
+}
+
+std::optional<SmallVector<Value>>
+lockstep::getElementwiseOperands(Operation *op) {
+  auto hasStaticShape = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  if (op->getNumResults() == 0 ||
+      !llvm::all_of(op->getResultTypes(), hasStaticShape))
+    return std::nullopt;
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return getOperands(generic);
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+    return SmallVector<Value>{op->getOperand(0)};
+  if (isa<tensor::EmptyOp, linalg::FillOp>(op) ||
+      matchPattern(op, m_Constant<SplatElementsAttr>(nullptr)))
+    return SmallVector<Value>();
+  if (auto broadcast = dyn_cast<linalg::BroadcastOp>(op);
+      broadcast && broadcast.getInput().getType().getRank() == 0)
+    return SmallVector<Value>();
+  if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumRegions() == 0 &&
+      llvm::all_of(op->getOperandTypes(), [&](Type type) {
+        auto tensor = dyn_cast<RankedTensorType>(type);
+        auto result = cast<RankedTensorType>(op->getResult(0).getType());
+        return tensor && tensor.getShape() == result.getShape();
+      }))
+    return SmallVector<Value>(op->getOperands());
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+DividedUpdates::DividedUpdates(func::FuncOp function, int64_t replicas)
+    : function(function), replicas(replicas) {
+  for (Operation &op : getBody())
+    if (isSum(&op))
+      dependent.insert(&op);
+    else if (auto operands = getElementwiseOperands(&op);
+             operands && llvm::any_of(*operands, [&](Value operand) {
+               return dependent.contains(operand.getDefiningOp());
+             }))
+      dependent.insert(&op);
+}
+
+/// Whether `op` waits for sums over all replicas.
+bool DividedUpdates::isSum(Operation *op) const {
+  auto wait = dyn_cast<collective::WaitOp>(op);
+  collective::StartOp start = wait ? wait.getStart() : nullptr;
+  if (!start || start.getKind() != collective::Kind::AllReduce)
+    return false;
+  auto group = SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(
+      start, start.getGroupAttr());
+  return group && !group.getRanks();
+}
+
+bool DividedUpdates::isDivisible(collective::WaitOp sum) const {
+  return llvm::all_of(sum.getResultTypes(), [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.hasStaticShape() && tensor.getNumElements() > 0 &&
+           tensor.getNumElements() % replicas == 0;
+  });
+}
+
+void DividedUpdates::forSummedVariables(
+    llvm::function_ref<void(StringAttr, Value)> use) const {
+  for (auto [i, value] :
+       llvm::enumerate(getBody().getTerminator()->getOperands()))
+    if (StringAttr name = getBoundVariable(function, i);
+        name && dependent.contains(value.getDefiningOp()))
+      use(name, value);
+}
+
+SmallVector<collective::WaitOp> DividedUpdates::getSums(bool divided) const {
+  SmallVector<collective::WaitOp> sums;
+  for (auto wait : getBody().getOps<collective::WaitOp>())
+    if (isSum(wait) && isComputedInParts(wait) == divided)
+      sums.push_back(wait);
+  return sums;
+}
+
+bool DividedUpdates::isReadWhole(BlockArgument argument) const {
+  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    return !isComputedInParts(user) && !user->hasTrait<OpTrait::ReturnLike>();
+  });
+}
+
+int64_t DividedUpdates::getBytes() const {
+  auto bytesOf = [](Value value) {
+    return collective::getByteSize(cast<RankedTensorType>(value.getType()));
+  };
+  Block &body = getBody();
+  llvm::SmallDenseSet<Value> read;
+  int64_t bytes = 0;
+  for (Operation &op : body) {
+    if (!dependent.contains(&op) || !isComputedInParts(&op))
+      continue;
+    if (isa<collective::WaitOp>(op)) {
+      read.insert(op.result_begin(), op.result_end());
+      continue;
+    }
+    for (Value operand : *getElementwiseOperands(&op)) {
+      Operation *source = operand.getDefiningOp();
+      if (!source || !isComputedInParts(source))
+        read.insert(operand);
+    }
+  }
+  for (Value value : read)
+    bytes += bytesOf(value);
+  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    if (dividedResults.contains(i))
+      bytes += bytesOf(value);
+  return bytes;
+}
+
+void DividedUpdates::find(
+    llvm::function_ref<bool(StringAttr)> isDivided,
+    llvm::function_ref<void(StringAttr, std::string)> refuse) {
+  dividedArguments.clear();
+  dividedResults.clear();
+  local.clear();
+  needed.clear();
+  Block &body = getBody();
+  Operation *terminator = body.getTerminator();
+  for (BlockArgument argument : body.getArguments())
+    if (StringAttr name = getBoundVariable(function, argument);
+        name && isDivided(name))
+      dividedArguments.insert(argument.getArgNumber());
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+    if (StringAttr name = getBoundVariable(function, i);
+        name && isDivided(name)) {
+      dividedResults.insert(i);
+      if (Operation *source = value.getDefiningOp())
+        needed.insert(source);
+    }
+  auto isLocal = [&](Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return argument.getOwner() == &body &&
+             dividedArguments.contains(argument.getArgNumber());
+    return local.contains(value.getDefiningOp());
+  };
+  for (Operation &op : body)
+    if (auto operands = getElementwiseOperands(&op);
+        operands && llvm::all_of(*operands, isLocal))
+      local.insert(&op);
+  for (Operation &op : llvm::reverse(body))
+    if (isComputedInParts(&op) && !isa<collective::WaitOp>(op))
+      for (Value operand : *getElementwiseOperands(&op))
+        if (Operation *source = operand.getDefiningOp())
+          needed.insert(source);
+
+  // Sums that are needed whole: directly, by a use that is not divided, or by
+  // an operation whose whole result is needed.
+  llvm::DenseMap<Operation *, Operation *> wholeFor;
+  for (Operation &op : llvm::reverse(body)) {
+    if (!dependent.contains(&op))
+      continue;
+    for (OpOperand &use : op.getUses()) {
+      Operation *user = use.getOwner();
+      bool isPart = user == terminator
+                        ? dividedResults.contains(use.getOperandNumber())
+                        : dependent.contains(user) && isComputedInParts(user);
+      if (!isPart)
+        wholeFor.try_emplace(&op, user);
+      else if (Operation *reason = wholeFor.lookup(user))
+        wholeFor.try_emplace(&op, reason);
+    }
+    if (auto sum = dyn_cast<collective::WaitOp>(op); sum && !isDivisible(sum))
+      wholeFor.try_emplace(&op, &op);
+  }
+  // What depends on them is not worth dividing.
+  for (Operation &op : body)
+    if (dependent.contains(&op) && !isa<collective::WaitOp>(op))
+      for (Value operand : *getElementwiseOperands(&op))
+        if (Operation *reason = wholeFor.lookup(operand.getDefiningOp()))
+          wholeFor.try_emplace(&op, reason);
+  for (unsigned i : dividedResults)
+    if (Operation *reason =
+            wholeFor.lookup(terminator->getOperand(i).getDefiningOp()))
+      refuse(getBoundVariable(function, i),
+             "the sum of its gradients is needed as a whole" +
+                 atLine(reason->getLoc()));
+}

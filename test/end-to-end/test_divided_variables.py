@@ -1,0 +1,162 @@
+"""Variables that the compiler divides among the replicas are like whole ones:
+results, checkpoints, programs that read them.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+from conftest import read_metrics, steps_of
+
+REPLICAS = 4
+ON = "--shard-update=on"
+EXAMPLES = {"digits-mlp": 30, "digits-cnn": 15, "language-model": 3}
+
+
+def inspected(tools, artifact):
+    return json.loads(
+        tools.run("lockstep-inspect", artifact, "--format=json").stdout
+    )
+
+
+# The optimizers are SGD with momentum and AdamW; momentum and moments are
+# stored in parts, the parameters too, and gathered by steps and evaluations.
+@pytest.mark.parametrize("executors", [1, 3])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_training_has_the_same_bits(
+    tools, examples, compiled, tmp_path, name, executors
+):
+    def run(folder, *options):
+        example, metrics = examples(name), tmp_path / f"{folder}.jsonl"
+        tools.run(
+            "lockstep-run", compiled(name, f"--replicas={REPLICAS}", *options), *example.arguments(EXAMPLES[name], metrics),
+            "--eval-data", example.folder / "test.npz", "--save", tmp_path / folder,
+            f"--executors={executors if options else 1}",
+        )  # fmt: skip
+        last = f"checkpoint-{EXAMPLES[name]}.safetensors"
+        return read_metrics(metrics), (tmp_path / folder / last).read_bytes()
+
+    assert run("whole") == run("divided", ON)
+
+
+def test_each_replica_stores_a_part(tools, compiled):
+    artifact = inspected(tools, compiled("digits-mlp", "--replicas=4", ON))
+    variables = {
+        variable["name"]: variable for variable in artifact["variables"]
+    }
+    for tree in ("params", "velocity"):
+        weights = variables[f"{tree}/w1"]
+        assert weights["space"] == "replica_variable"
+        assert weights["type"] == "2048xf32"
+        assert weights["whole_type"] == "64x128xf32"
+        bias = variables[f"{tree}/b2"]
+        assert bias["space"] == "variable" and bias["whole_type"] is None
+
+
+# A checkpoint has the whole variables, so that a run can continue with any
+# number of executors, and with or without parts.
+def test_checkpoints_are_interchangeable(tools, examples, compiled, tmp_path):
+    mlp = examples("digits-mlp")
+
+    def run(folder, steps, executors, *options):
+        metrics = tmp_path / f"{folder}.jsonl"
+        tools.run(
+            "lockstep-run", compiled("digits-mlp", f"--replicas={REPLICAS}", *options), *mlp.arguments(steps, metrics),
+            "--save", tmp_path / folder, "--resume", f"--executors={executors}",
+        )  # fmt: skip
+        last = tmp_path / folder / f"checkpoint-{steps}.safetensors"
+        return steps_of(read_metrics(metrics)), last.read_bytes()
+
+    straight = run("straight", 40, 1)
+    run("parts", 10, 2, ON)
+    run("parts", 20, 1)
+    run("parts", 30, 1, ON)
+    assert run("parts", 40, 4, ON) == straight
+
+
+MODULE = """
+replica.variable @w : tensor<{shape}> {{initial = dense<1.0> : tensor<{shape}>}}
+replica.variable @m : tensor<{shape}> {{initial = dense<0.5> : tensor<{shape}>}}
+replica.variable @b : tensor<3xf32> {{initial = dense<2.0> : tensor<3xf32>}}
+replica.step @step(%x: tensor<{shape}> {{replica.batch = "x"}}) {{
+  %w = replica.read @w : tensor<{shape}>
+  %m = replica.read @m : tensor<{shape}>
+  %b = replica.read @b : tensor<3xf32>
+  %g = arith.mulf %w, %x : tensor<{shape}>
+  %s = replica.all_reduce mean %g : tensor<{shape}>
+  %half = arith.constant dense<0.5> : tensor<{shape}>
+  %old = arith.mulf %m, %half : tensor<{shape}>
+  %new = arith.addf %old, %s : tensor<{shape}>
+  %mask = arith.constant {mask} : tensor<{shape}>
+  %masked = arith.mulf %new, %mask : tensor<{shape}>
+  %next = arith.subf %w, %masked : tensor<{shape}>
+  replica.assign @m, %new : tensor<{shape}>
+  replica.assign @w, %next : tensor<{shape}>
+  %id = replica.id : tensor<i32>
+  %e = tensor.empty() : tensor<3xi32>
+  %ids = linalg.broadcast ins(%id : tensor<i32>) outs(%e : tensor<3xi32>) dimensions = [0]
+  %y = arith.sitofp %ids : tensor<3xi32> to tensor<3xf32>
+  %t = replica.all_reduce sum %y : tensor<3xf32>
+  %c = arith.addf %b, %t : tensor<3xf32>
+  replica.assign @b, %c : tensor<3xf32>
+  replica.return
+}}
+"""
+
+
+# The mask is a constant of which each replica takes its part; `b` is too short.
+@pytest.mark.parametrize("replicas", [1, 2, 4, 8])
+@pytest.mark.parametrize("shape", [(8,), (2, 4), (4, 3, 2)])
+def test_steps_by_hand(interpreted, replicas, shape):
+    kind = "".join(f"{size}x" for size in shape) + "f32"
+    count = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    mask = f"dense<{json.dumps((count % 3).tolist())}>"
+    x = np.resize(count % 5 - 2, (3 * replicas, *shape)).reshape(
+        3 * replicas * shape[0], *shape[1:]
+    )
+    interpreted(
+        MODULE.format(shape=kind, mask=mask), replicas, {"x": x}, steps=3,
+        options=[(ON,), (ON, "--topology=ethernet-25g"), (ON, "--bucket=none"), (ON, "--overlap=false")],
+        levels=["-O2"],
+    )  # fmt: skip
+
+
+# The norm of all sums needs them whole; the compiler says so.
+def test_sums_that_are_needed_whole(tools, tmp_path):
+    source = tmp_path / "step.mlir"
+    source.write_text("""
+replica.variable @w : tensor<8xf32> {initial = dense<1.0> : tensor<8xf32>}
+replica.variable @b : tensor<3xf32> {initial = dense<1.0> : tensor<3xf32>}
+replica.step @step(%x: tensor<8xf32> {replica.batch = "x"}, %y: tensor<3xf32> {replica.batch = "y"}) {
+  %w = replica.read @w : tensor<8xf32>
+  %s = replica.all_reduce sum %x : tensor<8xf32>
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %norm = linalg.reduce ins(%s : tensor<8xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+      (%in: f32, %out: f32) {
+        %square = arith.mulf %in, %in : f32
+        %sum = arith.addf %out, %square : f32
+        linalg.yield %sum : f32
+      }
+  %empty = tensor.empty() : tensor<8xf32>
+  %clip = linalg.broadcast ins(%norm : tensor<f32>) outs(%empty : tensor<8xf32>) dimensions = [0]
+  %clipped = arith.divf %s, %clip : tensor<8xf32>
+  %next = arith.subf %w, %clipped : tensor<8xf32>
+  replica.assign @w, %next : tensor<8xf32>
+  %t = replica.all_reduce sum %y : tensor<3xf32>
+  replica.assign @b, %t : tensor<3xf32>
+  replica.return
+}
+""")
+    done = tools.run(
+        "lockstep-compile", source, "-o", tmp_path / "a.lockstep", "--replicas=2", ON, "--remarks=simplify",
+    )  # fmt: skip
+    remarks = [
+        line.split(": ", 1)[1].replace(f"{tmp_path}/", "")
+        for line in done.stderr.splitlines()
+        if "not divided" in line
+    ]
+    assert remarks == [
+        "missed [simplify]: variable 'w' (8xf32) is not divided among the replicas: the sum of its gradients is needed as a whole (step.mlir:8)",
+        "missed [simplify]: variable 'b' (3xf32) is not divided among the replicas: 3 elements cannot be divided evenly",
+    ]

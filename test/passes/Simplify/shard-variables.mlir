@@ -1,0 +1,128 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(shard-variables{mode=on})" --split-input-file | FileCheck %s
+
+// SGD with momentum. The parameter is read in the step and gathered at its beginning; the velocity, which only the update reads, is not. The
+// scalar is used as it is, and the sums are divided where they are summed.
+// CHECK: replica.variable @w : tensor<4xf32> {whole_shape = array<i64: 4, 2>}
+// CHECK: replica.variable @v : tensor<4xf32> {initial = dense<0.000000e+00> : tensor<4xf32>, whole_shape = array<i64: 4, 2>}
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[W:[^:]*]]: tensor<4xf32> {device.binding = #device.binding<variable "w">}
+// CHECK-SAME: %[[V:[^:]*]]: tensor<4xf32> {device.binding = #device.binding<variable "v">}
+// CHECK-SAME: -> (tensor<4xf32> {device.binding = #device.binding<variable "w">}, tensor<4xf32> {device.binding = #device.binding<variable "v">})
+// CHECK: collective.start all_gather none @all axis 0(%[[W]] : tensor<4xf32>)
+// CHECK: %[[FLAT:.*]] = collective.wait
+// CHECK: %[[WHOLE:.*]] = tensor.expand_shape %[[FLAT]] {{.*}} : tensor<8xf32> into tensor<4x2xf32>
+// CHECK-NOT: all_gather
+// CHECK: %[[G:.*]] = arith.mulf %[[WHOLE]], %{{.*}} : tensor<4x2xf32>
+// CHECK: %[[GFLAT:.*]] = tensor.collapse_shape %[[G]]
+// CHECK: collective.start reduce_scatter sum @all axis 0(%[[GFLAT]] : tensor<8xf32>) {bytes_per_pack = 64 : i64}
+// CHECK: %[[S:.*]] = collective.wait %{{.*}} : <tensor<4xf32>> -> tensor<4xf32>
+// CHECK-NOT: all_reduce
+// CHECK: %[[NINE:.*]] = arith.constant dense<0.899999976> : tensor<4xf32>
+// CHECK: %[[OLD:.*]] = arith.mulf %[[V]], %[[NINE]] : tensor<4xf32>
+// CHECK: %[[NEWV:.*]] = arith.addf %[[OLD]], %[[S]] : tensor<4xf32>
+// CHECK: %[[NEWW:.*]] = linalg.generic
+// CHECK-SAME: ins(%[[W]], %[[NEWV]], %{{.*}} : tensor<4xf32>, tensor<4xf32>, tensor<f32>)
+// CHECK: return %[[NEWW]], %[[NEWV]]
+// CHECK-LABEL: func.func @evaluate(
+// CHECK: collective.start all_gather none @all axis 0(%{{.*}} : tensor<4xf32>)
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#scalar = affine_map<(d0, d1) -> ()>
+module {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2 : i64}
+replica.variable @w : tensor<4x2xf32>
+replica.variable @v : tensor<4x2xf32> {initial = dense<0.0> : tensor<4x2xf32>}
+collective.group @all
+func.func @step(%w: tensor<4x2xf32> {device.binding = #device.binding<variable "w">}, %v: tensor<4x2xf32> {device.binding = #device.binding<variable "v">},
+    %x: tensor<4x2xf32> {device.binding = #device.binding<batch "x">}, %lr: tensor<f32> {device.binding = #device.binding<scalar "lr">})
+    -> (tensor<4x2xf32> {device.binding = #device.binding<variable "w">}, tensor<4x2xf32> {device.binding = #device.binding<variable "v">}) {
+  %g = arith.mulf %w, %x : tensor<4x2xf32>
+  %h = collective.start all_reduce sum @all (%g : tensor<4x2xf32>) {bytes_per_pack = 64 : i64} -> <tensor<4x2xf32>>
+  %s = collective.wait %h (%g : tensor<4x2xf32>) : <tensor<4x2xf32>> -> tensor<4x2xf32>
+  %nine = arith.constant dense<0.9> : tensor<4x2xf32>
+  %old = arith.mulf %v, %nine : tensor<4x2xf32>
+  %nv = arith.addf %old, %s : tensor<4x2xf32>
+  %e = tensor.empty() : tensor<4x2xf32>
+  %nw = linalg.generic {indexing_maps = [#all, #all, #scalar, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%w, %nv, %lr : tensor<4x2xf32>, tensor<4x2xf32>, tensor<f32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+    %d = arith.mulf %b, %c : f32
+    %n = arith.subf %a, %d : f32
+    linalg.yield %n : f32
+  } -> tensor<4x2xf32>
+  return %nw, %nv : tensor<4x2xf32>, tensor<4x2xf32>
+}
+func.func @evaluate(%w: tensor<4x2xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<4x2xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<4x2xf32> {device.binding = #device.binding<result "y">}) {
+  %y = arith.mulf %w, %x : tensor<4x2xf32>
+  return %y : tensor<4x2xf32>
+}
+}
+
+// -----
+
+// A uniform value that is no variable is computed as a whole; each replica takes its part of it, by its rank.
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[W:[^:]*]]: tensor<4xi32> {device.binding = #device.binding<variable "w">}
+// CHECK-SAME: %[[RANK:[^:]*]]: tensor<i32> {device.binding = #device.binding<rank "">}
+// CHECK: %[[R:.*]] = tensor.extract %[[RANK]][]
+// CHECK: %[[I:.*]] = arith.index_cast %[[R]]
+// CHECK: %[[FIRST:.*]] = arith.muli %[[I]], %c4
+// CHECK: %[[MFLAT:.*]] = tensor.collapse_shape %{{.*}} : tensor<2x4xi32> into tensor<8xi32>
+// CHECK: %[[M:.*]] = tensor.extract_slice %[[MFLAT]][%[[FIRST]]] [4] [1]
+// CHECK: reduce_scatter sum @all
+// CHECK: %[[S:.*]] = collective.wait
+// CHECK: %[[MASKED:.*]] = arith.muli %[[S]], %[[M]] : tensor<4xi32>
+// CHECK: %[[NEW:.*]] = arith.addi %[[W]], %[[MASKED]] : tensor<4xi32>
+// CHECK: return %[[NEW]]
+module {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2 : i64}
+replica.variable @w : tensor<2x4xi32>
+collective.group @all
+func.func @step(%w: tensor<2x4xi32> {device.binding = #device.binding<variable "w">}, %mask: tensor<2x4xi32> {device.binding = #device.binding<scalar "mask">},
+    %x: tensor<2x4xi32> {device.binding = #device.binding<batch "x">}) -> (tensor<2x4xi32> {device.binding = #device.binding<variable "w">}) {
+  %h = collective.start all_reduce sum @all (%x : tensor<2x4xi32>) -> <tensor<2x4xi32>>
+  %s = collective.wait %h (%x : tensor<2x4xi32>) : <tensor<2x4xi32>> -> tensor<2x4xi32>
+  %masked = arith.muli %s, %mask : tensor<2x4xi32>
+  %n = arith.addi %w, %masked : tensor<2x4xi32>
+  return %n : tensor<2x4xi32>
+}
+}
+
+// -----
+
+// Not divided: the sum is an output as well (@a); its elements cannot be divided among two (@b); the elements of the initial value differ
+// (@c); nothing is summed (@d); the new value is computed from other positions (@e).
+// CHECK-NOT: whole_shape
+// CHECK-NOT: reduce_scatter
+// CHECK-NOT: all_gather
+module {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2 : i64}
+replica.variable @a : tensor<4xi32>
+replica.variable @b : tensor<3xi32>
+replica.variable @c : tensor<2xi32> {initial = dense<[1, 2]> : tensor<2xi32>}
+replica.variable @d : tensor<4xi32>
+replica.variable @e : tensor<2x2xi32>
+collective.group @all
+func.func @step(%a: tensor<4xi32> {device.binding = #device.binding<variable "a">}, %b: tensor<3xi32> {device.binding = #device.binding<variable "b">},
+    %c: tensor<2xi32> {device.binding = #device.binding<variable "c">}, %d: tensor<4xi32> {device.binding = #device.binding<variable "d">},
+    %e: tensor<2x2xi32> {device.binding = #device.binding<variable "e">})
+    -> (tensor<4xi32> {device.binding = #device.binding<variable "a">}, tensor<3xi32> {device.binding = #device.binding<variable "b">},
+      tensor<2xi32> {device.binding = #device.binding<variable "c">}, tensor<4xi32> {device.binding = #device.binding<variable "d">},
+      tensor<2x2xi32> {device.binding = #device.binding<variable "e">}, tensor<4xi32> {device.binding = #device.binding<result "sum">}) {
+  %ha = collective.start all_reduce sum @all (%a : tensor<4xi32>) -> <tensor<4xi32>>
+  %sa = collective.wait %ha (%a : tensor<4xi32>) : <tensor<4xi32>> -> tensor<4xi32>
+  %na = arith.addi %a, %sa : tensor<4xi32>
+  %hb = collective.start all_reduce sum @all (%b : tensor<3xi32>) -> <tensor<3xi32>>
+  %sb = collective.wait %hb (%b : tensor<3xi32>) : <tensor<3xi32>> -> tensor<3xi32>
+  %nb = arith.addi %b, %sb : tensor<3xi32>
+  %hc = collective.start all_reduce sum @all (%c : tensor<2xi32>) -> <tensor<2xi32>>
+  %sc = collective.wait %hc (%c : tensor<2xi32>) : <tensor<2xi32>> -> tensor<2xi32>
+  %nc = arith.addi %c, %sc : tensor<2xi32>
+  %nd = arith.addi %d, %d : tensor<4xi32>
+  %he = collective.start all_reduce sum @all (%e : tensor<2x2xi32>) -> <tensor<2x2xi32>>
+  %se = collective.wait %he (%e : tensor<2x2xi32>) : <tensor<2x2xi32>> -> tensor<2x2xi32>
+  %empty = tensor.empty() : tensor<2x2xi32>
+  %ne = linalg.transpose ins(%se : tensor<2x2xi32>) outs(%empty : tensor<2x2xi32>) permutation = [1, 0]
+  return %na, %nb, %nc, %nd, %ne, %sa : tensor<4xi32>, tensor<3xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2x2xi32>, tensor<4xi32>
+}
+}
