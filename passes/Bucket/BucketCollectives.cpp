@@ -379,10 +379,10 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         << (countText(starts.size(), "collective") + ", " + bytesText(bytes) +
             " on the link, in " + countText(ends.size(), "bucket") + " for '" +
             topology.name +
-            "': all are ready at the same time; the first result "
-            "is needed by kernels at once, the last after " +
-            secondsText(needs.back()) + " of them; kernels wait " +
-            secondsText(std::max(0.0, delay)) + "; by no plan less than " +
+            "': all are ready at the same time, and needed after " +
+            secondsText(needs.front()) + " to " + secondsText(needs.back()) +
+            " of kernels, which wait " + secondsText(std::max(0.0, delay)) +
+            " for them; no plan makes them wait less than " +
             secondsText(std::max(0.0, least)));
     size_t begin = 0;
     double arrival = 0;

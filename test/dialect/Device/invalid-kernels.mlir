@@ -173,3 +173,8 @@ device.entry @k takes <reads [4] writes [4] in_place [] dynamic [0, -1] scratch 
 
 // expected-error@+1 {{expected a register for each of 2 dynamic dimensions, found 1}}
 device.entry @k takes <reads [4] writes [4] in_place [] dynamic [1, 1] scratch 0 registers 1> grid 1 flops 0 bytes 0
+
+// -----
+
+// expected-error@+1 {{expected a part of a variable to be in space 'replica_variable', found 'variable'}}
+device.variable @w variable[0] : tensor<4xf32> {synchronization = 0 : i32, aggregation = 0 : i32, whole_shape = array<i64: 2, 4>}

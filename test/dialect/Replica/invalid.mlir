@@ -1304,3 +1304,18 @@ replica.variable @w : tensor<4611686018427387905xf32> {initial = dense<0.0> : te
 replica.step @s(%x: tensor<4000000000x4000000000xf32> {replica.batch = "x"}) {
   replica.return
 }
+
+// -----
+
+// expected-error@+1 {{expected an equal part of the elements of a variable of shape [4, 2], with one dimension and synchronization on_write, found 'tensor<3xf32>'}}
+replica.variable @w : tensor<3xf32> {whole_shape = array<i64: 4, 2>}
+
+// -----
+
+// expected-error@+1 {{expected an equal part of the elements of a variable of shape [4, -2], with one dimension and synchronization on_write, found 'tensor<4xf32>'}}
+replica.variable @w : tensor<4xf32> {whole_shape = array<i64: 4, -2>}
+
+// -----
+
+// expected-error@+1 {{expected an equal part of the elements of a variable of shape [4, 2], with one dimension and synchronization on_write, found 'tensor<4xf32>'}}
+replica.variable @w : tensor<4xf32> {whole_shape = array<i64: 4, 2>, synchronization = #replica.synchronization<on_read>}

@@ -172,3 +172,35 @@ func.func @chain(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf
   return %a, %b, %c, %s1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 }
+
+// -----
+
+// A reshape needs no command: the collective of the reshaped gradient starts before the next kernel.
+// CHECK-LABEL: func.func @reshaped(
+// CHECK: device.invoke @first
+// CHECK: tensor.collapse_shape
+// CHECK-NEXT: collective.start all_reduce sum @all(%{{.*}} : tensor<4xf32>)
+// CHECK: device.invoke @second
+// CHECK: tensor.collapse_shape
+// CHECK-NEXT: collective.start all_reduce sum @all(%{{.*}} : tensor<4xf32>)
+module attributes {device.topology = "ethernet-25g"} {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+device.kernel @first(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  device.yield %x : tensor<2x2xf32>
+}
+device.kernel @second(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  device.yield %x : tensor<2x2xf32>
+}
+collective.group @all
+func.func @reshaped(%x: tensor<2x2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = device.invoke @first(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %b = device.invoke @second(%a) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %fa = tensor.collapse_shape %a [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+  %ha = collective.start all_reduce sum @all (%fa : tensor<4xf32>) -> <tensor<4xf32>>
+  %sa = collective.wait %ha (%fa : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  %fb = tensor.collapse_shape %b [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+  %hb = collective.start all_reduce sum @all (%fb : tensor<4xf32>) -> <tensor<4xf32>>
+  %sb = collective.wait %hb (%fb : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return %sa, %sb : tensor<4xf32>, tensor<4xf32>
+}
+}

@@ -22,11 +22,13 @@ module @everything attributes {device.replicas = 4 : i64} {
 // CHECK-NEXT: device.variable @zeros variable[128] : tensor<4xf64> {aggregation = 0 : i32, initial = dense<0.000000e+00> : tensor<4xf64>, synchronization = 0 : i32}
 // CHECK-NEXT: device.variable @flow_0 variable[192] : tensor<i32> {aggregation = 0 : i32, path = "flow", synchronization = 0 : i32}
 // CHECK-NEXT: device.variable @mask replica_variable[0] : tensor<3xi1> {aggregation = 1 : i32, initial = dense<[true, false, true]> : tensor<3xi1>, synchronization = 1 : i32}
+// CHECK-NEXT: device.variable @part replica_variable[64] : tensor<4xf32> {aggregation = 0 : i32, synchronization = 0 : i32, whole_shape = array<i64: 4, 4>}
   device.variable @w variable[0] : tensor<4xf32> {synchronization = 0 : i32, aggregation = 2 : i32}
   device.variable @counter variable[64] : tensor<3xi32> {synchronization = 0 : i32, aggregation = 0 : i32, initial = dense<[1, -2, 3]> : tensor<3xi32>, is_unsigned}
   device.variable @zeros variable[128] : tensor<4xf64> {synchronization = 0 : i32, aggregation = 0 : i32, initial = dense<0.0> : tensor<4xf64>}
   device.variable @flow_0 variable[192] : tensor<i32> {synchronization = 0 : i32, aggregation = 0 : i32, path = "flow"}
   device.variable @mask replica_variable[0] : tensor<3xi1> {synchronization = 1 : i32, aggregation = 1 : i32, initial = dense<[true, false, true]> : tensor<3xi1>}
+  device.variable @part replica_variable[64] : tensor<4xf32> {synchronization = 0 : i32, aggregation = 0 : i32, whole_shape = array<i64: 4, 4>}
 
 // CHECK-NEXT: device.scalar "lr"[0] : tensor<f32> {default_value = dense<1.000000e-01> : tensor<f32>}
 // CHECK-NEXT: device.scalar "seed"[64] : tensor<i32> {is_unsigned}
