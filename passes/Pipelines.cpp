@@ -82,6 +82,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
     pm.addNestedPass<func::FuncOp>(createPeelAccumulationPass());
   ShardVariablesPassOptions shard;
   shard.mode = options.shardUpdate;
+  shard.reassociate = options.reassociate;
   pm.addPass(createShardVariablesPass(shard));
   checkOrder(pm, options);
 }

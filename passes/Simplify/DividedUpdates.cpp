@@ -70,6 +70,10 @@ lockstep::getElementwiseOperands(Operation *op) {
   if (auto broadcast = dyn_cast<linalg::BroadcastOp>(op);
       broadcast && broadcast.getInput().getType().getRank() == 0)
     return SmallVector<Value>();
+  // One condition for all elements.
+  if (auto select = dyn_cast<arith::SelectOp>(op);
+      select && select.getCondition().getType().isInteger(1))
+    return SmallVector<Value>{select.getTrueValue(), select.getFalseValue()};
   if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumRegions() == 0 &&
       llvm::all_of(op->getOperandTypes(), [&](Type type) {
         auto tensor = dyn_cast<RankedTensorType>(type);
@@ -80,12 +84,32 @@ lockstep::getElementwiseOperands(Operation *op) {
   return std::nullopt;
 }
 
+/// Whether `op` adds all elements of a tensor, beginning with zero.
+static bool isSumOfElements(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic.getNumDpsInputs() != 1 ||
+      generic.getNumResults() != 1 ||
+      generic.getNumReductionLoops() != generic.getNumLoops() ||
+      !generic.getIndexingMapsArray().front().isIdentity() ||
+      !llvm::hasNItems(*generic.getBlock(), 2))
+    return false;
+  Block &body = *generic.getBlock();
+  Operation &add = body.front();
+  return isa<arith::AddFOp, arith::AddIOp>(add) &&
+         add.getOperand(0) != add.getOperand(1) &&
+         llvm::all_of(add.getOperands(), llvm::IsaPred<BlockArgument>) &&
+         body.getTerminator()->getOperand(0) == add.getResult(0) &&
+         (matchPattern(generic.getOutputs().front(), m_AnyZeroFloat()) ||
+          matchPattern(generic.getOutputs().front(), m_Zero()));
+}
+
 //===----------------------------------------------------------------------===//
 // Updates
 //===----------------------------------------------------------------------===//
 
-DividedUpdates::DividedUpdates(func::FuncOp function, int64_t replicas)
-    : function(function), replicas(replicas) {
+DividedUpdates::DividedUpdates(func::FuncOp function, int64_t replicas,
+                               bool reassociate)
+    : function(function), replicas(replicas), reassociate(reassociate) {
   for (Operation &op : getBody())
     if (isSum(&op))
       dependent.insert(&op);
@@ -166,6 +190,40 @@ int64_t DividedUpdates::getBytes() const {
   return bytes;
 }
 
+void DividedUpdates::propagateNeeds() {
+  auto need = [&](Value value) {
+    if (Operation *source = value.getDefiningOp())
+      needed.insert(source);
+  };
+  for (Operation &op : llvm::reverse(getBody()))
+    if (isReduced(&op))
+      need(op.getOperand(0));
+    else if (isComputedInParts(&op) && !isa<collective::WaitOp>(op))
+      llvm::for_each(*getElementwiseOperands(&op), need);
+}
+
+void DividedUpdates::findReduced() {
+  // Operations that depend only on sums that are divided for a variable.
+  llvm::DenseSet<Operation *> divided;
+  for (Operation &op : getBody()) {
+    if (isSumOfElements(&op)) {
+      bool isExact = getElementTypeOrSelf(op.getResult(0)).isInteger();
+      if ((isExact || reassociate) &&
+          divided.contains(op.getOperand(0).getDefiningOp()))
+        reduced.insert(&op);
+    } else if (isa<collective::WaitOp>(op)) {
+      if (isComputedInParts(&op))
+        divided.insert(&op);
+    } else if (dependent.contains(&op) &&
+               llvm::all_of(*getElementwiseOperands(&op), [&](Value operand) {
+                 Operation *source = operand.getDefiningOp();
+                 return !dependent.contains(source) || divided.contains(source);
+               })) {
+      divided.insert(&op);
+    }
+  }
+}
+
 void DividedUpdates::find(
     llvm::function_ref<bool(StringAttr)> isDivided,
     llvm::function_ref<void(StringAttr, std::string)> refuse) {
@@ -173,6 +231,7 @@ void DividedUpdates::find(
   dividedResults.clear();
   local.clear();
   needed.clear();
+  reduced.clear();
   Block &body = getBody();
   Operation *terminator = body.getTerminator();
   for (BlockArgument argument : body.getArguments())
@@ -196,11 +255,9 @@ void DividedUpdates::find(
     if (auto operands = getElementwiseOperands(&op);
         operands && llvm::all_of(*operands, isLocal))
       local.insert(&op);
-  for (Operation &op : llvm::reverse(body))
-    if (isComputedInParts(&op) && !isa<collective::WaitOp>(op))
-      for (Value operand : *getElementwiseOperands(&op))
-        if (Operation *source = operand.getDefiningOp())
-          needed.insert(source);
+  propagateNeeds();
+  findReduced();
+  propagateNeeds();
 
   // Sums that are needed whole: directly, by a use that is not divided, or by
   // an operation whose whole result is needed.
@@ -212,7 +269,8 @@ void DividedUpdates::find(
       Operation *user = use.getOwner();
       bool isPart = user == terminator
                         ? dividedResults.contains(use.getOperandNumber())
-                        : dependent.contains(user) && isComputedInParts(user);
+                        : isReduced(user) || (dependent.contains(user) &&
+                                              isComputedInParts(user));
       if (!isPart)
         wholeFor.try_emplace(&op, user);
       else if (Operation *reason = wholeFor.lookup(user))

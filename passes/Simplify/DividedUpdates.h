@@ -13,8 +13,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace lockstep {
 
@@ -33,8 +33,10 @@ getElementwiseOperands(mlir::Operation *op);
 /// What the replicas divide in a step, if they divide some variables.
 class DividedUpdates {
 public:
-  /// `replicas` is at least 2.
-  DividedUpdates(mlir::func::FuncOp function, int64_t replicas);
+  /// `replicas` is at least 2. With `reassociate`, floats may be added in
+  /// another order.
+  DividedUpdates(mlir::func::FuncOp function, int64_t replicas,
+                 bool reassociate);
 
   /// Finds what is divided if the variables for which `isDivided` holds are.
   /// Calls `refuse`, with the reason, for each of them that should not be,
@@ -50,8 +52,15 @@ public:
       llvm::function_ref<void(mlir::StringAttr, mlir::Value)> use) const;
   /// Whether a part of `op`'s result is computed from parts of its operands.
   bool isComputedInParts(mlir::Operation *op) const {
-    return needed.contains(op) &&
-           (dependent.contains(op) || local.contains(op));
+    return (needed.contains(op) &&
+            (dependent.contains(op) || local.contains(op))) ||
+           isReduced(op);
+  }
+  /// Whether `op` adds all elements of a divided value to one: replicas add
+  /// their parts first.
+  bool isReduced(mlir::Operation *op) const { return reduced.contains(op); }
+  const llvm::SetVector<mlir::Operation *> &getReduced() const {
+    return reduced;
   }
   /// Whether a part of a result of `op` is needed.
   bool isNeeded(mlir::Operation *op) const { return needed.contains(op); }
@@ -68,10 +77,16 @@ private:
     return mlir::func::FuncOp(function).getBody().front();
   }
   bool isSum(mlir::Operation *op) const;
+  /// Marks what the operations that are computed in parts need.
+  void propagateNeeds();
+  /// Finds the sums of all elements that need nothing but what is divided
+  /// anyway.
+  void findReduced();
   bool isDivisible(collective::WaitOp sum) const;
 
   mlir::func::FuncOp function;
   int64_t replicas;
+  bool reassociate;
   /// Variables of the last `find`, by argument number and by result number.
   llvm::SmallDenseSet<unsigned> dividedArguments, dividedResults;
   /// Element-wise operations that depend on a sum over all replicas, and the
@@ -80,6 +95,7 @@ private:
   /// Element-wise operations on divided variables and on equal elements alone.
   llvm::DenseSet<mlir::Operation *> local;
   llvm::DenseSet<mlir::Operation *> needed;
+  llvm::SetVector<mlir::Operation *> reduced;
 };
 
 } // namespace lockstep

@@ -60,6 +60,21 @@ static Status checkChannels(const artifact::Artifact &tables,
   return Status::success();
 }
 
+/// The parts of variables that are divided among the replicas have the size for
+/// one number of them.
+static Status checkReplicas(const artifact::Artifact &tables,
+                            uint64_t replicas) {
+  if (replicas == 0 || replicas == tables.replicas() || !tables.variables())
+    return Status::success();
+  for (const artifact::Variable *variable : *tables.variables())
+    if (variable->whole_shape())
+      return unsupported(fmt::format(
+          "variable '{}' is divided among {} replicas: expected that number, "
+          "found {}; compile for it, or with --shard-update=off",
+          variable->name()->string_view(), tables.replicas(), replicas));
+  return Status::success();
+}
+
 Expected<SimulationResult> simulate(const Artifact &artifact,
                                     const Topology &topology,
                                     const SimulationOptions &options) {
@@ -81,6 +96,7 @@ Expected<SimulationResult> simulate(const Artifact &artifact,
   if (options.profile && options.profile->seconds.size() !=
                              (tables.kernels() ? tables.kernels()->size() : 0))
     return invalidArgument("expected a profile of this artifact's kernels");
+  LOCKSTEP_RETURN_IF_ERROR(checkReplicas(tables, options.replicas));
   if (Status status = checkChannels(tables, **program, options); !status.ok())
     return status;
   return Simulation(artifact, **program, topology, options).run();

@@ -122,6 +122,25 @@ def test_steps_by_hand(interpreted, replicas, shape):
     )  # fmt: skip
 
 
+# The gradients are clipped by their norm, and a step is left out if it is not
+# finite. The norm is summed in another order.
+def test_norms_are_summed_in_parts(tools, compiled, train):
+    options = ["--replicas=4", ON, "--reassociate"]
+    variables = inspected(tools, compiled("language-model", *options))[
+        "variables"
+    ]
+    whole = {
+        variable["name"]
+        for variable in variables
+        if variable["whole_type"] is None
+    }
+    assert whole == {"count"} and len(variables) > 70
+    divided = train("language-model", 5, compile=options)
+    plain = train("language-model", 5, compile=options[:1])
+    for found, expected in zip(divided, plain, strict=True):
+        assert found == pytest.approx(expected, rel=1e-5)
+
+
 # The norm of all sums needs them whole; the compiler says so.
 def test_sums_that_are_needed_whole(tools, tmp_path):
     source = tmp_path / "step.mlir"

@@ -72,11 +72,8 @@ std::string ranksText(const RoleInfo &role) {
                                        role.firstRank + role.ranks - 1);
 }
 
-/// "0 to 3 of table" or "a part of 64x10xf32"; empty for a variable that is
-/// whole.
+/// "0 to 3 of table"; empty for a variable that is whole.
 std::string shardText(const VariableInfo &variable) {
-  if (variable.wholeType)
-    return "a part of " + *variable.wholeType;
   if (!variable.shard)
     return "";
   return fmt::format("{} to {} of {}", variable.shard->first,
@@ -136,8 +133,14 @@ std::string summary(const Inspection &inspection) {
                                       ">bytes",      ">offset",
                                       "space",       "synchronization",
                                       "aggregation", "initial value"};
+  bool hasParts = std::ranges::any_of(inspection.variables,
+                                      [](const VariableInfo &variable) {
+                                        return variable.wholeType.has_value();
+                                      });
   if (hasServers)
     columns.insert(columns.end(), {"role", "rows"});
+  if (hasParts)
+    columns.push_back("a part of");
   Table variables(columns);
   for (const VariableInfo &variable : inspection.variables) {
     std::vector<std::string> row = {variable.name,
@@ -151,6 +154,8 @@ std::string summary(const Inspection &inspection) {
                                                         : "by --init"};
     if (hasServers)
       row.insert(row.end(), {variable.role, shardText(variable)});
+    if (hasParts)
+      row.push_back(variable.wholeType.value_or(""));
     variables.add(row);
   }
   text += section("variables", variables);

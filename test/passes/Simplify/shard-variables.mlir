@@ -1,4 +1,5 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(shard-variables{mode=on})" --split-input-file | FileCheck %s
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(shard-variables{mode=on reassociate})" --split-input-file | FileCheck %s --check-prefix=NORM
 
 // SGD with momentum. The parameter is read in the step and gathered at its beginning; the velocity, which only the update reads, is not. The
 // scalar is used as it is, and the sums are divided where they are summed.
@@ -124,5 +125,63 @@ func.func @step(%a: tensor<4xi32> {device.binding = #device.binding<variable "a"
   %empty = tensor.empty() : tensor<2x2xi32>
   %ne = linalg.transpose ins(%se : tensor<2x2xi32>) outs(%empty : tensor<2x2xi32>) permutation = [1, 0]
   return %na, %nb, %nc, %nd, %ne, %sa : tensor<4xi32>, tensor<3xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2x2xi32>, tensor<4xi32>
+}
+}
+
+// -----
+
+// Clipping by the norm of the sum, if it is finite. The replicas add the squares of their parts, and then these sums; both sides of the branch
+// are computed.
+// CHECK-LABEL: func.func @clip(
+// CHECK-SAME: tensor<4xf32> {device.binding = #device.binding<variable "w">}
+// CHECK: all_reduce
+// NORM-LABEL: func.func @clip(
+// NORM-SAME: %[[W:[^:]*]]: tensor<2xf32> {device.binding = #device.binding<variable "w">}
+// NORM: reduce_scatter sum @all
+// NORM: %[[S:.*]] = collective.wait %{{.*}} : <tensor<2xf32>> -> tensor<2xf32>
+// NORM: %[[SQUARES:.*]] = arith.mulf %[[S]], %[[S]] : tensor<2xf32>
+// NORM: %[[PART:.*]] = linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[SQUARES]] : tensor<2xf32>)
+// NORM: collective.start all_reduce sum @all(%[[PART]] : tensor<f32>)
+// NORM: %[[NORM:.*]] = collective.wait
+// NORM: %[[N:.*]] = tensor.extract %[[NORM]][]
+// NORM: %[[FINITE:.*]] = arith.cmpf one, %[[N]]
+// NORM: %[[CLIPPED:.*]] = linalg.generic {{.*}} ins(%[[S]], %[[NORM]] : tensor<2xf32>, tensor<f32>)
+// NORM: %[[NEXT:.*]] = arith.subf %[[W]], %[[CLIPPED]] : tensor<2xf32>
+// NORM: %[[NEW:.*]] = arith.select %[[FINITE]], %[[NEXT]], %[[W]] : tensor<2xf32>
+// NORM: return %[[NEW]], %[[NORM]]
+#id = affine_map<(d0) -> (d0)>
+#zero = affine_map<(d0) -> ()>
+module {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2 : i64}
+replica.variable @w : tensor<4xf32>
+collective.group @all
+func.func @clip(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<4xf32> {device.binding = #device.binding<variable "w">}, tensor<f32> {device.binding = #device.binding<metric "norm">}) {
+  %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> <tensor<4xf32>>
+  %s = collective.wait %h (%x : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  %squares = arith.mulf %s, %s : tensor<4xf32>
+  %c0 = arith.constant dense<0.0> : tensor<f32>
+  %norm = linalg.generic {indexing_maps = [#id, #zero], iterator_types = ["reduction"]} ins(%squares : tensor<4xf32>) outs(%c0 : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %t = arith.addf %b, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  %n = tensor.extract %norm[] : tensor<f32>
+  %inf = arith.constant 0x7F800000 : f32
+  %finite = arith.cmpf one, %n, %inf : f32
+  %r = scf.if %finite -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %clipped = linalg.generic {indexing_maps = [#id, #zero, #id], iterator_types = ["parallel"]} ins(%s, %norm : tensor<4xf32>, tensor<f32>)
+        outs(%e : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %q = arith.divf %a, %b : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    %next = arith.subf %w, %clipped : tensor<4xf32>
+    scf.yield %next : tensor<4xf32>
+  } else {
+    scf.yield %w : tensor<4xf32>
+  }
+  return %r, %norm : tensor<4xf32>, tensor<f32>
 }
 }

@@ -334,6 +334,15 @@ TEST(Simulator, RefusesWhatItCannotSimulate) {
             "group 'part' has 2 of 4 replicas: only collectives of all "
             "replicas can be simulated");
 
+  Step divided(4);
+  divided.program.variable("w", ElementType::f32, {2}, /*perReplica=*/true);
+  divided.program.writer.tables.variables[0]->whole_shape = {8};
+  auto parts = divided.finish();
+  EXPECT_EQ(errorOf(*parts, {.replicas = 4}), "");
+  EXPECT_EQ(errorOf(*parts, {.replicas = 8}),
+            "variable 'w' is divided among 4 replicas: expected that number, "
+            "found 8; compile for it, or with --shard-update=off");
+
   Step endless(2);
   endless.program.jump(endless.program.here());
   EXPECT_EQ(errorOf(*endless.finish(), {}),

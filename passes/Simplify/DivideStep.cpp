@@ -1,0 +1,348 @@
+//===- DivideStep.cpp - Rewrites a step to parts of variables -------------===//
+
+#include "passes/Simplify/DivideStep.h"
+
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Simplify/RankSlices.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+using collective::Kind;
+using collective::StartOp;
+using collective::WaitOp;
+
+RankedTensorType lockstep::getPartType(Type type, int64_t replicas) {
+  auto whole = cast<RankedTensorType>(type);
+  return RankedTensorType::get({whole.getNumElements() / replicas},
+                               whole.getElementType());
+}
+
+namespace {
+
+RankedTensorType flatten(Type type) { return getPartType(type, 1); }
+
+/// The one group of all dimensions of a tensor, as reshapes take it.
+SmallVector<ReassociationIndices> allDimensions(int64_t rank) {
+  return {llvm::to_vector(llvm::seq<int64_t>(0, rank))};
+}
+
+Value createFlat(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == 1)
+    return value;
+  return tensor::CollapseShapeOp::create(builder, loc, flatten(type), value,
+                                         allDimensions(type.getRank()));
+}
+
+/// Starts a collective and waits for it.
+ResultRange exchange(OpBuilder &atStart, OpBuilder &atWait, Location loc,
+                     Kind kind, collective::ReductionAttr reduction,
+                     FlatSymbolRefAttr group, ValueRange operands,
+                     TypeRange results, IntegerAttr bytesPerPack) {
+  MLIRContext *context = atStart.getContext();
+  auto start = StartOp::create(
+      atStart, loc,
+      collective::PendingType::get(context, llvm::to_vector(results)),
+      collective::KindAttr::get(context, kind), reduction, group,
+      /*channel=*/IntegerAttr(), operands, /*sizes=*/ValueRange(),
+      collective::propertiesOf(kind).hasAxis() ? atStart.getI64IntegerAttr(0)
+                                               : IntegerAttr(),
+      bytesPerPack,
+      /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr(),
+      /*sources=*/DenseI64ArrayAttr());
+  return WaitOp::create(atWait, loc, results, start, operands).getResults();
+}
+
+/// Rewrites one step.
+class StepRewriter {
+public:
+  StepRewriter(const DividedUpdates &updates, int64_t replicas,
+               FlatSymbolRefAttr group)
+      : updates(updates), function(updates.getFunction()),
+        body(function.getBody().front()), replicas(replicas), group(group),
+        builder(function.getContext()) {}
+
+  void run(llvm::function_ref<bool(StringAttr)> isDivided) {
+    SmallVector<Operation *> original;
+    for (Operation &op : body)
+      original.push_back(&op);
+    SmallVector<BlockArgument> divided;
+    for (BlockArgument argument : body.getArguments())
+      if (StringAttr name = getBoundVariable(function, argument);
+          name && isDivided(name))
+        divided.push_back(argument);
+    gatherArguments(divided);
+    for (Operation *op : original)
+      if (updates.isComputedInParts(op))
+        computeParts(op);
+    Operation *terminator = body.getTerminator();
+    for (OpOperand &operand : terminator->getOpOperands())
+      if (StringAttr name =
+              getBoundVariable(function, operand.getOperandNumber());
+          name && isDivided(name))
+        operand.set(partOf(operand.get()));
+    for (Operation *op : llvm::reverse(original))
+      if (isOpTriviallyDead(op) || replaced.contains(op))
+        op->erase();
+    for (Value whole : gathered)
+      if (whole.use_empty())
+        eraseGather(whole);
+    function.setType(builder.getFunctionType(body.getArgumentTypes(),
+                                             terminator->getOperandTypes()));
+  }
+
+private:
+  /// Gathers the whole values of the arguments at the beginning of the step, in
+  /// the order of their first uses; they become parts.
+  void gatherArguments(ArrayRef<BlockArgument> arguments) {
+    auto firstUse = [&](BlockArgument argument) {
+      Operation *first = nullptr;
+      for (Operation *user : argument.getUsers()) {
+        Operation *op = body.findAncestorOpInBlock(*user);
+        if (!updates.isComputedInParts(op) &&
+            (!first || op->isBeforeInBlock(first)))
+          first = op;
+      }
+      return first;
+    };
+    llvm::DenseMap<BlockArgument, Operation *> uses;
+    for (BlockArgument argument : arguments)
+      uses[argument] = firstUse(argument);
+    SmallVector<BlockArgument> ordered(arguments);
+    llvm::stable_sort(ordered, [&](BlockArgument a, BlockArgument b) {
+      Operation *useOfA = uses[a], *useOfB = uses[b];
+      return useOfA && (!useOfB || useOfA->isBeforeInBlock(useOfB));
+    });
+    builder.setInsertionPointToStart(&body);
+    for (BlockArgument argument : ordered) {
+      auto whole = cast<RankedTensorType>(argument.getType());
+      Operation *use = uses[argument];
+      Location loc = use ? use->getLoc() : argument.getLoc();
+      RankedTensorType part = getPartType(whole, replicas);
+      SmallVector<OpOperand *> old = llvm::map_to_vector(
+          argument.getUses(), [](OpOperand &use) { return &use; });
+      argument.setType(part);
+      Value value =
+          exchange(builder, builder, loc, Kind::AllGather,
+                   collective::ReductionAttr::get(builder.getContext(),
+                                                  collective::Reduction::None),
+                   group, ValueRange(argument), TypeRange(flatten(whole)),
+                   builder.getI64IntegerAttr(0))
+              .front();
+      if (whole.getRank() != 1)
+        value = tensor::ExpandShapeOp::create(builder, loc, whole, value,
+                                              allDimensions(whole.getRank()));
+      for (OpOperand *use : old)
+        use->set(value);
+      gathered.push_back(value);
+      parts[value] = argument;
+    }
+  }
+
+  /// Computes the parts of `op`'s results.
+  void computeParts(Operation *op) {
+    builder.setInsertionPointAfter(op);
+    Location loc = op->getLoc();
+    if (auto wait = dyn_cast<WaitOp>(op))
+      return scatter(wait);
+    if (updates.isReduced(op))
+      return reduceParts(cast<linalg::GenericOp>(op));
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
+      parts[op->getResult(0)] = partOf(op->getOperand(0));
+      return;
+    }
+    Type part = getPartType(op->getResult(0).getType(), replicas);
+    auto createEmpty = [&](Type type) {
+      auto tensor = cast<RankedTensorType>(type);
+      return tensor::EmptyOp::create(builder, loc, tensor.getShape(),
+                                     tensor.getElementType())
+          .getResult();
+    };
+    Value result;
+    SplatElementsAttr splat;
+    if (matchPattern(op, m_Constant(&splat))) {
+      result = arith::ConstantOp::create(
+          builder, loc, splat.resizeSplat(cast<ShapedType>(part)));
+    } else if (isa<tensor::EmptyOp>(op)) {
+      result = createEmpty(part);
+    } else if (auto fill = dyn_cast<linalg::FillOp>(op)) {
+      result = linalg::FillOp::create(builder, loc, fill.getInputs(),
+                                      ValueRange(createEmpty(part)))
+                   .getResult(0);
+    } else if (auto broadcast = dyn_cast<linalg::BroadcastOp>(op)) {
+      result =
+          linalg::BroadcastOp::create(builder, loc, broadcast.getInput(),
+                                      createEmpty(part), ArrayRef<int64_t>{0})
+              ->getResult(0);
+    } else if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      return computeParts(generic);
+    } else {
+      IRMapping mapping;
+      for (Value operand : *getElementwiseOperands(op))
+        mapping.map(operand, partOf(operand));
+      Operation *onParts = builder.clone(*op, mapping);
+      for (auto [whole, own] :
+           llvm::zip_equal(op->getResults(), onParts->getResults())) {
+        own.setType(getPartType(whole.getType(), replicas));
+        parts[whole] = own;
+      }
+      return;
+    }
+    parts[op->getResult(0)] = result;
+  }
+
+  void computeParts(linalg::GenericOp generic) {
+    SmallVector<Value> inputs, outputs;
+    SmallVector<AffineMap> maps;
+    for (OpOperand &operand : generic->getOpOperands()) {
+      bool isScalar =
+          generic.getMatchingIndexingMap(&operand).getNumResults() == 0 &&
+          generic.getNumLoops() != 0;
+      (generic.isDpsInit(&operand) ? outputs : inputs)
+          .push_back(isScalar ? operand.get() : partOf(operand.get()));
+      maps.push_back(isScalar ? AffineMap::get(1, 0, generic.getContext())
+                              : builder.getMultiDimIdentityMap(1));
+    }
+    auto onParts = linalg::GenericOp::create(
+        builder, generic.getLoc(), ValueRange(outputs).getTypes(), inputs,
+        outputs, maps, {utils::IteratorType::parallel});
+    IRMapping mapping;
+    generic.getRegion().cloneInto(&onParts.getRegion(), mapping);
+    for (auto [whole, own] :
+         llvm::zip_equal(generic.getResults(), onParts.getResults()))
+      parts[whole] = own;
+  }
+
+  /// The sum of all elements, from the sums of the replicas' parts.
+  void reduceParts(linalg::GenericOp sum) {
+    MLIRContext *context = builder.getContext();
+    auto ofPart = linalg::GenericOp::create(
+        builder, sum.getLoc(), sum.getResultTypes(), partOf(sum.getInputs()[0]),
+        sum.getOutputs(),
+        {builder.getMultiDimIdentityMap(1), AffineMap::get(1, 0, context)},
+        {utils::IteratorType::reduction});
+    IRMapping mapping;
+    sum.getRegion().cloneInto(&ofPart.getRegion(), mapping);
+    ResultRange total = exchange(
+        builder, builder, sum.getLoc(), Kind::AllReduce,
+        collective::ReductionAttr::get(context, collective::Reduction::Sum),
+        group, ofPart.getResults(), sum.getResultTypes(),
+        builder.getI64IntegerAttr(0));
+    sum.replaceAllUsesWith(total);
+  }
+
+  /// A reduce_scatter in place of an all_reduce.
+  void scatter(WaitOp wait) {
+    StartOp start = wait.getStart();
+    OpBuilder atStart(start);
+    SmallVector<Value> operands =
+        llvm::map_to_vector(start.getInputs(), [&](Value input) {
+          return createFlat(atStart, start.getLoc(), input);
+        });
+    SmallVector<Type> types =
+        llvm::map_to_vector(wait.getResultTypes(), [&](Type type) -> Type {
+          return getPartType(type, replicas);
+        });
+    ResultRange sums =
+        exchange(atStart, builder, start.getLoc(), Kind::ReduceScatter,
+                 start.getReductionAttr(), start.getGroupAttr(), operands,
+                 types, start.getBytesPerPackAttr());
+    for (auto [whole, own] : llvm::zip_equal(wait.getResults(), sums))
+      parts[whole] = own;
+    replaced.insert({wait, start});
+  }
+
+  /// This replica's part of a value; it is sliced if it is computed whole.
+  Value partOf(Value value) {
+    if (Value part = parts.lookup(value))
+      return part;
+    OpBuilder::InsertionGuard guard(builder);
+    RankedTensorType type = getPartType(value.getType(), replicas);
+    Location loc = value.getLoc();
+    Value first = getFirstElement(type.getNumElements());
+    builder.setInsertionPointAfterValue(isa<BlockArgument>(value) ? first
+                                                                  : value);
+    Value flat = createFlat(builder, loc, value);
+    OpFoldResult size = builder.getIndexAttr(type.getNumElements());
+    Value part = tensor::ExtractSliceOp::create(
+        builder, loc, type, flat, ArrayRef<OpFoldResult>{first},
+        ArrayRef<OpFoldResult>{size},
+        ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
+    return parts[value] = part;
+  }
+
+  /// The position of this replica's part of `size` elements, as an index.
+  Value getFirstElement(int64_t size) {
+    Value &first = firstElements[size];
+    if (first)
+      return first;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&body);
+    Location loc = function.getLoc();
+    Value rank = tensor::ExtractOp::create(builder, loc, getRank());
+    rank =
+        arith::IndexCastOp::create(builder, loc, builder.getIndexType(), rank);
+    Value count = arith::ConstantIndexOp::create(builder, loc, size);
+    return first = arith::MulIOp::create(builder, loc, rank, count);
+  }
+
+  /// The argument that is bound to the rank of the replica; added if there is
+  /// none.
+  Value getRank() {
+    auto isRank = [&](unsigned argument) {
+      auto binding = function.getArgAttrOfType<device::BindingAttr>(
+          argument, "device.binding");
+      return binding && binding.getKind() == device::BindingKind::Rank;
+    };
+    for (BlockArgument argument : body.getArguments())
+      if (isRank(argument.getArgNumber()))
+        return argument;
+    auto binding = device::BindingAttr::get(builder.getContext(),
+                                            device::BindingKind::Rank, "");
+    unsigned position = function.getNumArguments();
+    (void)function.insertArgument(
+        position, RankedTensorType::get({}, builder.getI32Type()),
+        builder.getDictionaryAttr(
+            builder.getNamedAttr("device.binding", binding)),
+        function.getLoc());
+    return body.getArgument(position);
+  }
+
+  static void eraseGather(Value whole) {
+    Operation *op = whole.getDefiningOp();
+    auto wait = isa<WaitOp>(op) ? cast<WaitOp>(op)
+                                : op->getOperand(0).getDefiningOp<WaitOp>();
+    if (op != wait)
+      op->erase();
+    eraseWithWait(wait.getStart());
+  }
+
+  const DividedUpdates &updates;
+  func::FuncOp function;
+  Block &body;
+  int64_t replicas;
+  FlatSymbolRefAttr group;
+  OpBuilder builder;
+  /// For whole values, this replica's part.
+  llvm::DenseMap<Value, Value> parts;
+  llvm::DenseMap<int64_t, Value> firstElements;
+  /// Whole values of the arguments.
+  SmallVector<Value> gathered;
+  /// The all_reduces that have become reduce_scatters, and their waits.
+  llvm::SmallPtrSet<Operation *, 16> replaced;
+};
+
+} // namespace
+
+void lockstep::divideStep(const DividedUpdates &updates, int64_t replicas,
+                          FlatSymbolRefAttr group,
+                          llvm::function_ref<bool(StringAttr)> isDivided) {
+  StepRewriter(updates, replicas, group).run(isDivided);
+}

@@ -1,0 +1,22 @@
+//===- DivideStep.h - Rewrites a step to parts of variables -----*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_SIMPLIFY_DIVIDESTEP_H
+#define LOCKSTEP_PASSES_SIMPLIFY_DIVIDESTEP_H
+
+#include "passes/Simplify/DividedUpdates.h"
+
+namespace lockstep {
+
+/// The type of each replica's part of a tensor: consecutive elements.
+mlir::RankedTensorType getPartType(mlir::Type type, int64_t replicas);
+
+/// Rewrites a step as `updates` has found: the arguments and results of the
+/// variables for which `isDivided` holds become parts. `group` is that of all
+/// replicas.
+void divideStep(const DividedUpdates &updates, int64_t replicas,
+                mlir::FlatSymbolRefAttr group,
+                llvm::function_ref<bool(mlir::StringAttr)> isDivided);
+
+} // namespace lockstep
+
+#endif
