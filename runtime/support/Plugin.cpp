@@ -44,6 +44,21 @@ static bool isName(std::string_view name) {
              std::string_view::npos;
 }
 
+/// The function `symbol` of a loaded plugin. Error: without context.
+static Expected<void *> findFunction(void *plugin, const char *symbol) {
+  auto *version =
+      static_cast<const uint32_t *>(::dlsym(plugin, "lockstepPluginVersion"));
+  if (!version || *version != pluginVersion)
+    return unsupported(fmt::format(
+        "expected a plugin for version {} of the interface, found {}",
+        pluginVersion,
+        version ? fmt::format("one for version {}", *version)
+                : "a library without version"));
+  if (void *function = ::dlsym(plugin, symbol))
+    return function;
+  return unsupported(fmt::format("does not define '{}'", symbol));
+}
+
 Expected<void *> loadPlugin(const PluginKind &kind, const std::string &name) {
   if (!isName(name))
     return invalidArgument(
@@ -65,10 +80,11 @@ Expected<void *> loadPlugin(const PluginKind &kind, const std::string &name) {
         break;
       continue;
     }
-    if (void *function = ::dlsym(plugin, kind.symbol))
-      return function;
-    return unsupported(fmt::format("{} '{}': '{}' does not define '{}'",
-                                   kind.kind, name, place, kind.symbol));
+    Expected<void *> function = findFunction(plugin, kind.symbol);
+    if (!function)
+      return function.status().withContext(
+          fmt::format("{} '{}': '{}'", kind.kind, name, place));
+    return function;
   }
   return unsupported(fmt::format(
       "{} '{}': expected '{}' or the name of a plugin, looked for '{}'{}",

@@ -12,6 +12,7 @@
 #include "runtime/support/Status.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -20,6 +21,16 @@
 #include <string_view>
 
 namespace lockstep::runtime {
+
+/// The version of the interfaces between the runtime and its plugins. It is
+/// increased with every change to a class or function that both use; a plugin
+/// that was built for another version is refused.
+inline constexpr uint32_t pluginVersion = 1;
+
+/// Declares, in one source of a plugin, the version that it is built for.
+#define LOCKSTEP_PLUGIN                                                        \
+  extern "C" __attribute__((visibility("default")))                            \
+  const uint32_t lockstepPluginVersion = ::lockstep::runtime::pluginVersion;
 
 /// A kind of object that plugins provide.
 struct PluginKind {
@@ -38,7 +49,8 @@ struct PluginKind {
 /// (separated by colons), in the folder `lib` next to the folder of the program
 /// or library that contains the runtime, and in those of the dynamic linker. It
 /// stays loaded until the process ends. Errors: a malformed name, no such
-/// plugin, one that cannot be loaded or does not export the function.
+/// plugin, one that cannot be loaded, is for another version, or does not
+/// export the function.
 Expected<void *> loadPlugin(const PluginKind &kind, const std::string &name);
 
 /// The open devices or transports. If a name is opened again while its object

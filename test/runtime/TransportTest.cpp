@@ -33,9 +33,21 @@ TEST(OpenTransport, namesThatAreNone) {
       std::string::npos)
       << error("nothing");
   // A plugin, but of another kind.
-  EXPECT_NE(error("simulated").find("does not define 'lockstepOpenTransport'"),
-            std::string::npos)
+  EXPECT_NE(
+      error("simulated").find(": does not define 'lockstepOpenTransport'"),
+      std::string::npos)
       << error("simulated");
+}
+
+TEST(OpenTransport, pluginsOfAnotherVersion) {
+  auto error = [](std::string_view name) {
+    std::string message = openTransport(name).status().message();
+    return message.substr(message.rfind(": ") + 2);
+  };
+  EXPECT_EQ(error("outdated"), "expected a plugin for version 1 of the "
+                               "interface, found one for version 0");
+  EXPECT_EQ(error("unversioned"), "expected a plugin for version 1 of the "
+                                  "interface, found a library without version");
 }
 
 TEST(OpenTransport, slowHasALink) {

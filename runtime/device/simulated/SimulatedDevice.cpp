@@ -6,6 +6,7 @@
 #include "runtime/device/cpu/CpuBinary.h"
 #include "runtime/schema/Types.h"
 #include "runtime/support/Memory.h"
+#include "runtime/support/Plugin.h"
 
 #include <algorithm>
 #include <charconv>
@@ -332,6 +333,8 @@ void SimulatedDevice::work() {
 }
 
 } // namespace lockstep::runtime
+
+LOCKSTEP_PLUGIN
 
 extern "C" __attribute__((visibility("default"))) void
 lockstepOpenDevice(std::string_view options,

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/support/Plugin.h"
 #include "runtime/transport/exchange/ExchangeFactory.h"
 #include "runtime/transport/local/LocalNetwork.h"
 
@@ -47,6 +48,8 @@ double takeNumber(std::string_view &text) {
 }
 
 } // namespace
+
+LOCKSTEP_PLUGIN
 
 /// Called by `OpenParts` (Plugin.h) after the plugin has been loaded.
 extern "C" __attribute__((visibility("default"))) void

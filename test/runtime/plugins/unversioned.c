@@ -1,0 +1,3 @@
+/* A library that is no plugin, though it has the name of one. */
+
+void lockstepOpenTransport(void) {}
