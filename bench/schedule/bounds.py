@@ -26,9 +26,7 @@ def main():
             folder = pathlib.Path(temporary)
             capture(name, folder, options.replicas)
             for topology in TOPOLOGIES:
-                step = simulate(
-                    binaries, folder, topology, "optimal", options.replicas
-                )
+                step = simulate(binaries, folder, topology, options.replicas)
                 times = " | ".join(
                     f"{step[key] * 1e3:.3f}"
                     for key in (

@@ -5,9 +5,10 @@
 
 Two executors of one process exchange messages through the transport `slow`,
 whose link has a latency of 50 us and a bandwidth at which one bucket of all
-gradients takes as long as the kernels of a step. Steps compiled with different
-buckets alternate; a round's ratio is the time with one bucket divided by that
-with others (above 1: faster than one bucket). The median is printed with the
+gradients takes as long as the kernels of a step. Steps with different schedules
+alternate; a round's ratio is the time with one bucket divided by that with
+others (above 1: faster than one bucket). In all but `default`, variables are
+whole. The median is printed with the
 smallest and the largest, and the measured time divided by the simulated one.
 
 The rates of kernels in the topology are scaled so that the simulated time of
@@ -32,13 +33,17 @@ from models import (
 
 LATENCY = 50e-6
 ONE_BUCKET = "bytes:1000000000000"
-BUCKETS = [
-    "optimal",
-    "none",
-    ONE_BUCKET,
-    "bytes:1048576",
-    "bytes:4194304",
-]
+ONE = "one"
+#: Options of the compiler by name. By default the variables are divided among
+#: the replicas if that pays.
+SCHEDULES = {
+    "default": [],
+    "optimal": ["--shard-update=off"],
+    "none": ["--shard-update=off", "--bucket=none"],
+    ONE: ["--shard-update=off", f"--bucket={ONE_BUCKET}"],
+    "1 MiB": ["--shard-update=off", "--bucket=bytes:1048576"],
+    "4 MiB": ["--shard-update=off", "--bucket=bytes:4194304"],
+}
 
 
 def topology(compute, bandwidth):
@@ -67,15 +72,15 @@ def measure(name, options):
         def write(compute, bandwidth):
             path.write_text(json.dumps(topology(compute, bandwidth)))
 
-        def compile(bucket):
+        def compile(schedule):
             return compile_step(
                 binaries,
                 folder,
-                folder / f"{bucket.replace(':', '-')}.lockstep",
+                folder / f"{schedule}.lockstep",
                 "--replicas=2",
                 "--target=x86-64-v4" if options.v4 else "--target=x86-64-v3",
                 f"--topology={path}",
-                f"--bucket={bucket}",
+                *SCHEDULES[schedule],
             )
 
         def run(artifact, bandwidth=1e13, latency=1e-7):
@@ -96,7 +101,7 @@ def measure(name, options):
             "launch_seconds": 1e-7,
         }
         write(rates, 1e9)
-        artifact = compile(ONE_BUCKET)
+        artifact = compile(ONE)
         alone = run(artifact)
         alone.run(3)
         steps = max(3, int(options.seconds / alone.run(3)))
@@ -114,15 +119,18 @@ def measure(name, options):
         write(rates, bandwidth)
 
         expected, runners, collectives = {}, {}, {}
-        for bucket in BUCKETS:
-            artifact = compile(bucket)
+        for schedule in SCHEDULES:
+            artifact = compile(schedule)
             result = simulate_artifact(binaries, artifact, f"--topology={path}")
-            expected[bucket] = result["seconds"]
-            collectives[bucket] = result["collectives"]
-            runners[bucket] = run(artifact, bandwidth, LATENCY)
-            runners[bucket].run(3)
+            expected[schedule] = result["seconds"]
+            collectives[schedule] = result["collectives"]
+            runners[schedule] = run(artifact, bandwidth, LATENCY)
+            runners[schedule].run(3)
         rounds = [
-            {bucket: runner.run(steps) for bucket, runner in runners.items()}
+            {
+                schedule: runner.run(steps)
+                for schedule, runner in runners.items()
+            }
             for _ in range(options.rounds)
         ]
         for runner in runners.values():
@@ -132,18 +140,17 @@ def measure(name, options):
         f"{bandwidth / 1e6:.0f} MB/s\n"
     )
     print(
-        "| buckets | collectives | ms a step | one bucket / this | measured / simulated |"
+        "| schedule | collectives | ms a step | one bucket / this | measured / simulated |"
     )
     print("|---|---|---|---|---|")
-    for bucket in BUCKETS:
-        times = [each[bucket] for each in rounds]
-        ratios = [each[ONE_BUCKET] / each[bucket] for each in rounds]
-        title = "one" if bucket == ONE_BUCKET else bucket
+    for schedule in SCHEDULES:
+        times = [each[schedule] for each in rounds]
+        ratios = [each[ONE] / each[schedule] for each in rounds]
         print(
-            f"| {title} | {collectives[bucket]} | "
+            f"| {schedule} | {collectives[schedule]} | "
             f"{statistics.median(times) * 1e3:.2f} | "
             f"{spread_text(ratios)} | "
-            f"{statistics.median(times) / expected[bucket]:.2f} |",
+            f"{statistics.median(times) / expected[schedule]:.2f} |",
             flush=True,
         )
 

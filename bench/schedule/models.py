@@ -76,8 +76,10 @@ def simulate_artifact(binaries, artifact, *options):
     return json.loads(done.stdout)
 
 
-def simulate(binaries, folder, topology, bucket, replicas):
-    """Compiles a captured model, and returns the output of lockstep-simulate."""
+def simulate(binaries, folder, topology, replicas, *options):
+    """Compiles a captured model with the options, and returns the output of
+    lockstep-simulate.
+    """
     artifact = compile_step(
         binaries,
         folder,
@@ -85,7 +87,7 @@ def simulate(binaries, folder, topology, bucket, replicas):
         f"--replicas={replicas}",
         "--target=x86-64-v3",
         f"--topology={topology}",
-        f"--bucket={bucket}",
+        *options,
     )
     return simulate_artifact(binaries, artifact)
 
