@@ -8,10 +8,6 @@
 
 namespace lockstep {
 
-/// Whether variables and their updates are divided among the replicas: if the
-/// model of the topology says that it pays, wherever possible, or never.
-enum class ShardUpdate { Auto, On, Off };
-
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

@@ -80,10 +80,11 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   }
   if (options.overlap)
     pm.addNestedPass<func::FuncOp>(createPeelAccumulationPass());
-  ShardVariablesPassOptions shard;
-  shard.mode = options.shardUpdate;
-  shard.reassociate = options.reassociate;
-  pm.addPass(createShardVariablesPass(shard));
+  if (options.shardUpdate == ShardUpdate::On) {
+    ShardVariablesPassOptions shard;
+    shard.reassociate = options.reassociate;
+    pm.addPass(createShardVariablesPass(shard));
+  }
   checkOrder(pm, options);
 }
 
@@ -156,8 +157,12 @@ static void addMemory(OpPassManager &pm, const CompileOptions &options) {
 
 void lockstep::buildCompilePipeline(OpPassManager &pm,
                                     const CompileOptions &options) {
-  auto runs = [&](Stage stage) { return stage <= options.stopAfter; };
-  addImport(pm);
+  auto runs = [&](Stage stage) {
+    return (!options.startAfter || stage > *options.startAfter) &&
+           stage <= options.stopAfter;
+  };
+  if (runs(Stage::Import))
+    addImport(pm);
   if (runs(Stage::Verify))
     addVerify(pm, options);
   if (runs(Stage::Lower))

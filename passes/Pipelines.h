@@ -14,6 +14,10 @@
 
 namespace lockstep {
 
+/// Whether variables and their updates are divided among the replicas: as
+/// `chooseShardUpdate` decides, wherever possible, or never.
+enum class ShardUpdate { Auto, On, Off };
+
 /// Options that a user may choose.
 struct CompileOptions {
   /// Number of replicas; 0 if the module's strategy specifies it.
@@ -33,8 +37,7 @@ struct CompileOptions {
   /// Whether floats may be added in a different order if that saves a
   /// collective; changes results by rounding errors.
   bool reassociate = false;
-  /// Whether variables and their updates are divided among the replicas (part
-  /// of -O2).
+  /// Part of -O2. `Auto` is `Off` unless `chooseShardUpdate` has replaced it.
   ShardUpdate shardUpdate = ShardUpdate::Auto;
   /// What the schedule is made for: the name of a preset or of a JSON file;
   /// empty keeps the module's.
@@ -57,8 +60,31 @@ struct CompileOptions {
   /// Whether the order of collectives is proven again after every pass that may
   /// move one, not only at the end.
   bool checkOrder = false;
+  /// The stage that the module has passed; none: it is as the user wrote it.
+  std::optional<Stage> startAfter;
   Stage stopAfter = Stage::Memory;
 };
+
+/// A decision of `chooseShardUpdate`, and why; without explanation if there was
+/// nothing to decide.
+struct ShardUpdateChoice {
+  ShardUpdate mode;
+  std::string explanation;
+  /// Where the first sum is divided.
+  mlir::Location location;
+};
+
+/// Whether `chooseShardUpdate` has something to decide, for a `module` that has
+/// passed no stage: `options` leave it open, and the topology is a network.
+/// Where all replicas are in one process, updates are computed once for all.
+bool mayDivideVariables(mlir::ModuleOp module, const CompileOptions &options);
+
+/// Decides whether variables are divided: if the time of the steps, as the
+/// model of the topology predicts it for their schedules, is then shorter.
+/// `lowered`, which has passed the stage `Lower`, is compiled up to its
+/// schedule with and without, and is not changed. Remarks are emitted.
+ShardUpdateChoice chooseShardUpdate(mlir::ModuleOp lowered,
+                                    const CompileOptions &options);
 
 /// Appends the passes of all stages up to `options.stopAfter`.
 void buildCompilePipeline(mlir::OpPassManager &pm,

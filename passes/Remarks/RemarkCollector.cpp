@@ -35,7 +35,7 @@ public:
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     std::optional<Stage> stage = symbolizeStage(remark.getCategoryName());
     // Ignore remarks of upstream's passes.
-    if (!stage)
+    if (!stage || collector.isPaused)
       return;
     std::string message;
     for (const remark::detail::Remark::Arg &argument : remark.getArgs())

@@ -30,6 +30,10 @@ public:
   /// Makes the engine of `context` report here.
   llvm::LogicalResult install(mlir::MLIRContext &context);
 
+  /// Ignores remarks until `resume`, of a compilation that is only tried.
+  void pause() { isPaused = true; }
+  void resume() { isPaused = false; }
+
   /// The collected remarks: by stage, then by program in the order of `module`,
   /// then in the order of emission.
   std::vector<Entry> getEntries(mlir::ModuleOp module) const;
@@ -47,6 +51,8 @@ public:
 private:
   class Streamer;
 
+  /// Changed only while no pass runs.
+  bool isPaused = false;
   mutable std::mutex mutex;
   std::vector<Entry> entries;
 };

@@ -148,46 +148,12 @@ void DividedUpdates::forSummedVariables(
       use(name, value);
 }
 
-SmallVector<collective::WaitOp> DividedUpdates::getSums(bool divided) const {
+SmallVector<collective::WaitOp> DividedUpdates::getSums() const {
   SmallVector<collective::WaitOp> sums;
   for (auto wait : getBody().getOps<collective::WaitOp>())
-    if (isSum(wait) && isComputedInParts(wait) == divided)
+    if (isComputedInParts(wait))
       sums.push_back(wait);
   return sums;
-}
-
-bool DividedUpdates::isReadWhole(BlockArgument argument) const {
-  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
-    return !isComputedInParts(user) && !user->hasTrait<OpTrait::ReturnLike>();
-  });
-}
-
-int64_t DividedUpdates::getBytes() const {
-  auto bytesOf = [](Value value) {
-    return collective::getByteSize(cast<RankedTensorType>(value.getType()));
-  };
-  Block &body = getBody();
-  llvm::SmallDenseSet<Value> read;
-  int64_t bytes = 0;
-  for (Operation &op : body) {
-    if (!dependent.contains(&op) || !isComputedInParts(&op))
-      continue;
-    if (isa<collective::WaitOp>(op)) {
-      read.insert(op.result_begin(), op.result_end());
-      continue;
-    }
-    for (Value operand : *getElementwiseOperands(&op)) {
-      Operation *source = operand.getDefiningOp();
-      if (!source || !isComputedInParts(source))
-        read.insert(operand);
-    }
-  }
-  for (Value value : read)
-    bytes += bytesOf(value);
-  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
-    if (dividedResults.contains(i))
-      bytes += bytesOf(value);
-  return bytes;
 }
 
 void DividedUpdates::propagateNeeds() {

@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace lockstep {
 
@@ -59,18 +58,8 @@ public:
   /// Whether `op` adds all elements of a divided value to one: replicas add
   /// their parts first.
   bool isReduced(mlir::Operation *op) const { return reduced.contains(op); }
-  const llvm::SetVector<mlir::Operation *> &getReduced() const {
-    return reduced;
-  }
-  /// Whether a part of a result of `op` is needed.
-  bool isNeeded(mlir::Operation *op) const { return needed.contains(op); }
-  /// The waits for sums over all replicas that become reduce_scatters, or of
-  /// those that do not.
-  llvm::SmallVector<collective::WaitOp> getSums(bool divided) const;
-  /// Whether something needs the whole value of a divided variable's argument.
-  bool isReadWhole(mlir::BlockArgument argument) const;
-  /// Bytes that the computation of the new values reads and writes, undivided.
-  int64_t getBytes() const;
+  /// The waits for all_reduces that become reduce_scatters.
+  llvm::SmallVector<collective::WaitOp> getSums() const;
 
 private:
   mlir::Block &getBody() const {
@@ -95,7 +84,7 @@ private:
   /// Element-wise operations on divided variables and on equal elements alone.
   llvm::DenseSet<mlir::Operation *> local;
   llvm::DenseSet<mlir::Operation *> needed;
-  llvm::SetVector<mlir::Operation *> reduced;
+  llvm::DenseSet<mlir::Operation *> reduced;
 };
 
 } // namespace lockstep

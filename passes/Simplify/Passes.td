@@ -136,13 +136,8 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
 
     With `reassociate`, the sum of all elements of such a value, as in a norm, is
     computed from the sums of the replicas' parts; sums of integers are without
-    it, too. Where a new value comes from a branch without effects, `on` computes
-    both sides, if these are element-wise, and selects between their results.
-
-    `mode` is `on`, `off`, or `auto`: on a network, if the model says that
-    dividing the update saves more time than the additional latency costs. On
-    topologies with all replicas in one process, the update is computed once for
-    all of them, and `auto` divides nothing.
+    it, too. Where a new value comes from a branch without effects, both sides are
+    computed, if they are element-wise, and one of the results is selected.
 
     ```mlir
     // before, 2 replicas
@@ -164,11 +159,7 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"mode", "mode", "::lockstep::ShardUpdate", /*default=*/"::lockstep::ShardUpdate::Auto", "whether to divide variables", [{
-    ::llvm::cl::values(clEnumValN(::lockstep::ShardUpdate::Auto, "auto", "by the model of the topology"),
-      clEnumValN(::lockstep::ShardUpdate::On, "on", "all that can be divided"),
-      clEnumValN(::lockstep::ShardUpdate::Off, "off", "none"))}]>,
-    Option<"reassociate", "reassociate", "bool", /*default=*/"false", "add the elements of a divided value in another order">];
+  let options = [Option<"reassociate", "reassociate", "bool", /*default=*/"false", "add the elements of a divided value in another order">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::lockstep::collective::CollectiveDialect"];
 }

@@ -9,11 +9,9 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "dialect/Replica/Strategy.h"
-#include "passes/Analysis/ModuleTopology.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 #include "passes/Simplify/DivideStep.h"
-#include "runtime/model/CostModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -87,22 +85,16 @@ struct ShardVariables : impl::ShardVariablesPassBase<ShardVariables> {
 
   void runOnOperation() override {
     module = getOperation();
-    FailureOr<runtime::Topology> found = getTopology(module);
     FailureOr<int64_t> count = replica::getReplicaCount(module);
-    if (failed(found) || failed(count))
+    if (failed(count))
       return signalPassFailure();
-    topology = std::move(*found);
     replicas = *count;
-    // Where all replicas are in one process, the update is computed once.
-    if (mode == ShardUpdate::Off || replicas < 2 ||
-        (mode == ShardUpdate::Auto && topology.reducesOnCompute) ||
-        replica::StrategyProperties::of(module).placement !=
-            replica::Placement::Mirrored)
+    if (replicas < 2 || replica::StrategyProperties::of(module).placement !=
+                            replica::Placement::Mirrored)
       return;
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal()) {
-        if (mode == ShardUpdate::On)
-          speculate(function);
+        speculate(function);
         steps.emplace_back(function, replicas, reassociate);
       }
     findVariables();
@@ -114,7 +106,7 @@ struct ShardVariables : impl::ShardVariablesPassBase<ShardVariables> {
                        changes |= refuse(name, reason);
                      });
     }
-    if (!variables.empty() && pays())
+    if (!variables.empty())
       divide();
   }
 
@@ -159,68 +151,11 @@ private:
            typeText(type) + ")";
   }
 
-  /// Whether the steps take less time by the model, if that is asked for.
-  bool pays() {
-    double saved = 0, added = 0;
-    for (const DividedUpdates &updates : steps)
-      if (!updates.getSums(/*divided=*/true).empty()) {
-        saved += updates.getBytes() *
-                 (1 - 1.0 / static_cast<double>(replicas)) /
-                 topology.compute.bytesPerSecond;
-        added += exchangeSeconds(updates);
-      }
-    remark::analysis(
-        updated.find(variables.front().first)->second,
-        decision(Stage::Simplify, "DivideVariables", variables.front().first))
-        << (countText(variables.size(), "variable") +
-            " can be divided among the replicas: by the model of '" +
-            topology.name + "', the update takes " + secondsText(saved) +
-            " less, and the exchange " + secondsText(std::abs(added)) +
-            (added < 0 ? " less" : " more"));
-    return mode == ShardUpdate::On || saved > added;
-  }
-
-  /// How much longer the link is occupied in a step if variables are divided,
-  /// with the sums in one bucket of each kind.
-  double exchangeSeconds(const DividedUpdates &updates) const {
-    auto bytesOf = [](ArrayRef<WaitOp> sums) {
-      uint64_t bytes = 0;
-      for (WaitOp sum : sums)
-        if (std::optional<uint64_t> transferred =
-                WaitOp(sum).getStart().getTransferredBytes())
-          bytes += *transferred;
-      return bytes;
-    };
-    uint64_t summed = bytesOf(updates.getSums(/*divided=*/true)),
-             others = bytesOf(updates.getSums(/*divided=*/false)), gathered = 0,
-             elements = 0;
-    for (Operation *sum : updates.getReduced())
-      elements += collective::getByteSize(
-          cast<RankedTensorType>(sum->getResult(0).getType()));
-    func::FuncOp function = updates.getFunction();
-    for (BlockArgument argument : function.getArguments())
-      if (variables.contains(getBoundVariable(function, argument)) &&
-          updates.isReadWhole(argument))
-        gathered +=
-            collective::getByteSize(cast<RankedTensorType>(argument.getType()));
-    auto seconds = [&](Kind kind, uint64_t bytes) {
-      return bytes == 0 ? 0
-                        : runtime::collectiveSeconds(
-                              topology, collective::propertiesOf(kind).kind,
-                              replicas, bytes);
-    };
-    return seconds(Kind::ReduceScatter, summed) +
-           seconds(Kind::AllGather, gathered / replicas) +
-           seconds(Kind::AllReduce, others) +
-           seconds(Kind::AllReduce, elements) -
-           seconds(Kind::AllReduce, summed + others);
-  }
-
   void divide() {
     auto isDivided = [&](StringAttr name) { return variables.contains(name); };
     FlatSymbolRefAttr group;
     for (const DividedUpdates &updates : steps)
-      for (WaitOp sum : updates.getSums(/*divided=*/true))
+      for (WaitOp sum : updates.getSums())
         group = sum.getStart().getGroupAttr();
     for (const DividedUpdates &updates : steps)
       divideStep(updates, replicas, group, isDivided);
@@ -241,7 +176,6 @@ private:
   }
 
   ModuleOp module;
-  runtime::Topology topology;
   int64_t replicas = 0;
   std::vector<DividedUpdates> steps;
   /// Where each variable gets a new value that depends on sums.

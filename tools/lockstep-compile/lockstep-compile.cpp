@@ -6,6 +6,7 @@
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Pipelines.h"
 #include "passes/Remarks/RemarkCollector.h"
+#include "passes/Remarks/Remarks.h"
 #include "runtime/artifact/Signature.h"
 #include "tools/lockstep-compile/ErrorFile.h"
 #include "tools/lockstep-compile/ReadableIR.h"
@@ -16,6 +17,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
 #include "llvm/Support/BuryPointer.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -242,6 +244,39 @@ bool readBucketMode(llvm::StringRef mode, CompileOptions &options) {
          options.bytesPerPack > 0;
 }
 
+/// Runs the passes. If the topology decides whether variables are divided,
+/// that is found out when the module has been lowered.
+mlir::LogicalResult compile(mlir::ModuleOp module, CompileOptions options,
+                            RemarkCollector &remarks, bool verifyEach,
+                            bool printTimes) {
+  mlir::DefaultTimingManager timing;
+  timing.setEnabled(printTimes);
+  mlir::TimingScope scope = timing.getRootScope();
+  auto run = [&](const CompileOptions &stages) {
+    mlir::PassManager pm(module.getContext());
+    pm.enableVerifier(verifyEach);
+    pm.enableTiming(scope);
+    buildCompilePipeline(pm, stages);
+    return pm.run(module);
+  };
+  if (mayDivideVariables(module, options)) {
+    CompileOptions front = options;
+    front.stopAfter = Stage::Lower;
+    if (mlir::failed(run(front)))
+      return mlir::failure();
+    remarks.pause();
+    ShardUpdateChoice shard = chooseShardUpdate(module, options);
+    remarks.resume();
+    if (!shard.explanation.empty())
+      mlir::remark::analysis(shard.location,
+                             decision(Stage::Simplify, "ShardUpdate", ""))
+          << shard.explanation;
+    options.shardUpdate = shard.mode;
+    options.startAfter = Stage::Lower;
+  }
+  return run(options);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -340,12 +375,8 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
 
-  mlir::PassManager pm(&context);
-  pm.enableVerifier(line.verifyEach);
-  if (line.timing)
-    pm.enableTiming();
-  buildCompilePipeline(pm, options);
-  if (mlir::failed(pm.run(*module)) ||
+  if (mlir::failed(
+          compile(*module, options, remarks, line.verifyEach, line.timing)) ||
       (!line.verifyEach && mlir::failed(mlir::verify(*module))))
     return 1;
   if (!hasPrograms(*module)) {

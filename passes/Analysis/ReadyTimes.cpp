@@ -1,6 +1,6 @@
 //===- ReadyTimes.cpp - When the operands of collectives are ready --------===//
 
-#include "passes/Bucket/ReadyTimes.h"
+#include "passes/Analysis/ReadyTimes.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -8,6 +8,9 @@ using namespace mlir;
 ReadyTimes::ReadyTimes(Block &block, OperationTimes &times) : times(times) {
   for (Operation &op : block)
     visit(&op);
+  // The block ends when all that it returns has arrived.
+  if (block.mightHaveTerminator())
+    waitForOperands(block.getTerminator());
 }
 
 void ReadyTimes::visit(Operation *op) {

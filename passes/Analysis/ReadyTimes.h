@@ -1,7 +1,7 @@
 //===- ReadyTimes.h - When operands of collectives are ready ----*- C++ -*-===//
 
-#ifndef LOCKSTEP_PASSES_BUCKET_READYTIMES_H
-#define LOCKSTEP_PASSES_BUCKET_READYTIMES_H
+#ifndef LOCKSTEP_PASSES_ANALYSIS_READYTIMES_H
+#define LOCKSTEP_PASSES_ANALYSIS_READYTIMES_H
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "passes/Analysis/OperationTimes.h"
@@ -17,6 +17,8 @@ public:
   ReadyTimes(mlir::Block &block, OperationTimes &times);
 
   double of(collective::StartOp start) const { return ready.lookup(start); }
+  /// When the block has been executed.
+  double getEnd() const { return now; }
   /// The seconds of the kernels before the first one that reads a result of
   /// `start`; of all kernels if none does.
   double neededAt(collective::StartOp start) const {
