@@ -12,6 +12,22 @@
 
 namespace lockstep::runtime {
 
+/// The program or shared library with the runtime in it; empty if it cannot be
+/// found.
+static std::filesystem::path fileOfRuntime() {
+  Dl_info self;
+  std::error_code error = std::make_error_code(std::errc::invalid_argument);
+  std::filesystem::path file;
+  if (::dladdr(reinterpret_cast<const void *>(&loadPlugin), &self) &&
+      self.dli_fname)
+    file = std::filesystem::canonical(self.dli_fname, error);
+  // Of a program, this is the word by which it was called, which is no path if
+  // it was searched in PATH.
+  if (error || std::string_view(self.dli_fname).find('/') == std::string::npos)
+    file = std::filesystem::canonical("/proc/self/exe", error);
+  return error ? std::filesystem::path() : file;
+}
+
 /// Where the plugin may be, best first.
 static std::vector<std::string> placesOf(const std::string &file) {
   std::vector<std::string> places;
@@ -24,16 +40,9 @@ static std::vector<std::string> placesOf(const std::string &file) {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
-  // A program with the runtime in it, or the shared library.
-  Dl_info self;
-  if (::dladdr(reinterpret_cast<const void *>(&loadPlugin), &self) &&
-      self.dli_fname) {
-    std::error_code error;
-    std::filesystem::path folder =
-        std::filesystem::canonical(self.dli_fname, error).parent_path();
-    if (!error)
-      places.push_back(folder.parent_path() / "lib" / file);
-  }
+  std::filesystem::path folder = fileOfRuntime().parent_path();
+  if (!folder.empty())
+    places.push_back(folder.parent_path() / "lib" / file);
   places.push_back(file);
   return places;
 }

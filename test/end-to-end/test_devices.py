@@ -2,6 +2,8 @@
 execute late, in a seeded random order, has bitwise the results of `cpu`.
 """
 
+import shlex
+
 import pytest
 
 from collectives_by_hand import CollectiveRunner
@@ -43,6 +45,15 @@ def test_training_has_the_same_bits(training, name):
                 f"--executors={executors}",
             )
             assert found == expected, f"seed {seed}, {executors} executors"
+
+
+# The plugin lies beside the folder of a program that is searched in PATH, too.
+def test_a_plugin_is_found_from_any_folder(tools, examples, compiled, tmp_path):
+    example = examples("digits-mlp")
+    arguments = example.arguments(1, tmp_path / "metrics.jsonl")
+    command = ["lockstep-run", compiled("digits-mlp", "--replicas=4"), *arguments, "--device=simulated:1"]  # fmt: skip
+    status, printed = tools.shell(shlex.join(map(str, command)), tmp_path)
+    assert status == 0, printed
 
 
 @pytest.mark.parametrize("option", ["--check-races", "--check-finite"])

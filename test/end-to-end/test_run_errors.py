@@ -16,7 +16,9 @@ def mlp(examples):
 
 @pytest.fixture(scope="module")
 def artifact(compiled):
-    return compiled("digits-mlp", "--replicas=4")
+    return compiled(
+        "digits-mlp", "--replicas=4", "--target=x86-64-v3,x86-64-v4"
+    )
 
 
 @pytest.fixture
