@@ -3,7 +3,6 @@
 #include "passes/Analysis/ModuleTopology.h"
 #include "passes/Analysis/ReadyTimes.h"
 #include "passes/Pipelines.h"
-#include "passes/Remarks/Remarks.h"
 
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
@@ -92,7 +91,7 @@ bool lockstep::mayDivideVariables(ModuleOp module,
 
 ShardUpdateChoice lockstep::chooseShardUpdate(ModuleOp lowered,
                                               const CompileOptions &options) {
-  ShardUpdateChoice choice{ShardUpdate::Off, "", lowered.getLoc()};
+  ShardUpdateChoice choice{ShardUpdate::Off, 0, 0, lowered.getLoc()};
   // Errors are reported by the compilation that follows.
   ScopedDiagnosticHandler quiet(lowered.getContext(),
                                 [](Diagnostic &) { return success(); });
@@ -104,14 +103,10 @@ ShardUpdateChoice lockstep::chooseShardUpdate(ModuleOp lowered,
   FailureOr<int64_t> replicas = replica::getReplicaCount(lowered);
   if (!whole || failed(topology) || failed(replicas))
     return choice;
-  double with = predictSeconds(*divided, *topology, *replicas),
-         without = predictSeconds(*whole, *topology, *replicas);
-  if (with < without)
+  choice.divided = predictSeconds(*divided, *topology, *replicas);
+  choice.whole = predictSeconds(*whole, *topology, *replicas);
+  if (choice.divided < choice.whole)
     choice.mode = ShardUpdate::On;
   choice.location = getScatterLocation(*divided);
-  choice.explanation = "by the model of '" + topology->name +
-                       "', a step takes " + secondsText(with) +
-                       " with variables divided among the replicas, and " +
-                       secondsText(without) + " with whole ones";
   return choice;
 }

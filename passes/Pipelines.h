@@ -65,11 +65,12 @@ struct CompileOptions {
   Stage stopAfter = Stage::Memory;
 };
 
-/// A decision of `chooseShardUpdate`, and why; without explanation if there was
-/// nothing to decide.
+/// A decision of `chooseShardUpdate`.
 struct ShardUpdateChoice {
   ShardUpdate mode;
-  std::string explanation;
+  /// The seconds that the steps take by the model, with divided variables and
+  /// with whole ones; both 0 if nothing can be divided.
+  double divided = 0, whole = 0;
   /// Where the first sum is divided.
   mlir::Location location;
 };

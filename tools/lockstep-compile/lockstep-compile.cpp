@@ -3,6 +3,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/Parsing.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Analysis/ModuleTopology.h"
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Pipelines.h"
 #include "passes/Remarks/RemarkCollector.h"
@@ -267,10 +268,14 @@ mlir::LogicalResult compile(mlir::ModuleOp module, CompileOptions options,
     remarks.pause();
     ShardUpdateChoice shard = chooseShardUpdate(module, options);
     remarks.resume();
-    if (!shard.explanation.empty())
+    if (mlir::FailureOr<runtime::Topology> topology = getTopology(module);
+        mlir::succeeded(topology) && shard.whole > 0)
       mlir::remark::analysis(shard.location,
                              decision(Stage::Simplify, "ShardUpdate", ""))
-          << shard.explanation;
+          << ("by the model of '" + topology->name + "', a step takes " +
+              secondsText(shard.divided) +
+              " with variables divided among the replicas, and " +
+              secondsText(shard.whole) + " with whole ones");
     options.shardUpdate = shard.mode;
     options.startAfter = Stage::Lower;
   }
