@@ -421,7 +421,7 @@ static LaneKernel::Function getFloatResize(const LaneKernel &kernel) {
   return toFloat ? convertLoop<float, double> : convertLoop<double, double>;
 }
 
-/// Reinterprets bits, by way of the bytes of the element types, since integers
+/// Reinterprets bits through the bytes of the element types, since integers
 /// of 64 bits and floats represent all widths in memory.
 static void bitcastLoop(const LaneKernel &kernel, void *to,
                         const void *const *from, int64_t count) {

@@ -181,13 +181,15 @@ private:
                << type << " for variable '" << text(variable.name()) << "'";
       initial = *value;
     }
+    DenseI64ArrayAttr wholeShape;
+    if (const auto *shape = variable.whole_shape())
+      wholeShape = builder.getDenseI64ArrayAttr(elements(shape));
     device::VariableOp::create(
         builder, location, text(variable.name()),
         static_cast<device::Space>(variable.space()), variable.offset(), type,
         static_cast<int32_t>(variable.synchronization()),
         static_cast<int32_t>(variable.aggregation()), initial, isUnsigned,
-        /*path=*/StringAttr(), roleOf(variable), shardOf(variable),
-        wholeShapeOf(variable));
+        /*path=*/StringAttr(), roleOf(variable), shardOf(variable), wholeShape);
     return success();
   }
 
@@ -208,12 +210,6 @@ private:
                        static_cast<int64_t>(shard->first_row()),
                        static_cast<int64_t>(shard->rows()))
                  : device::ShardAttr();
-  }
-
-  DenseI64ArrayAttr wholeShapeOf(const artifact::Variable &variable) {
-    return variable.whole_shape()
-               ? builder.getDenseI64ArrayAttr(elements(variable.whole_shape()))
-               : DenseI64ArrayAttr();
   }
 
   LogicalResult import(const artifact::Scalar &scalar) {

@@ -134,10 +134,11 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
     whole, such as the norm of all gradients. An initial value in the module
     must be the same for all elements.
 
-    With `reassociate`, the sum of all elements of such a value, as in a norm, is
-    computed from the sums of the replicas' parts; sums of integers are without
-    it, too. Where a new value comes from a branch without effects, both sides are
-    computed, if they are element-wise, and one of the results is selected.
+    With `reassociate`, the sum of all elements of such a value, as in a norm,
+    is computed from the sums of the replicas' parts; sums of integers are
+    without it, too. Where a new value comes from a branch without effects, both
+    sides are computed, if they are element-wise, and one of the results is
+    selected.
 
     ```mlir
     // before, 2 replicas
