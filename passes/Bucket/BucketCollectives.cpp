@@ -305,15 +305,19 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                         " before it would exceed " + limit);
   }
 
+  static int64_t sumBytes(ArrayRef<runtime::BucketMember> members) {
+    int64_t bytes = 0;
+    for (const runtime::BucketMember &member : members)
+      bytes += member.bytes;
+    return bytes;
+  }
+
   void explainEnds(MutableArrayRef<collective::StartOp> starts,
                    ArrayRef<runtime::BucketMember> members,
                    ArrayRef<size_t> ends, const std::string &limit) {
     size_t begin = 0;
     for (size_t end : ends.drop_back()) {
-      int64_t size = 0;
-      for (const runtime::BucketMember &member :
-           members.slice(begin, end - begin))
-        size += member.bytes;
+      int64_t size = sumBytes(members.slice(begin, end - begin));
       bool isDependent = members[end].first > begin;
       explainEnd(starts[end], size, isDependent, limit);
       begin = end;
@@ -327,9 +331,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                    const runtime::BucketPlan &best) {
     StringRef function = getOperation().getSymName();
     double least = runtime::leastEnd(members, time);
-    int64_t bytes = 0;
-    for (const runtime::BucketMember &member : members)
-      bytes += member.bytes;
+    int64_t bytes = sumBytes(members);
     remark::analysis(starts.front().getLoc(),
                      decision(Stage::Bucket, "Plan", function))
         << (countText(starts.size(), "collective") + ", " + bytesText(bytes) +
@@ -342,10 +344,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     size_t begin = 0;
     double linkFree = 0;
     for (size_t end : best.ends) {
-      int64_t size = 0;
-      for (const runtime::BucketMember &member :
-           members.slice(begin, end - begin))
-        size += member.bytes;
+      int64_t size = sumBytes(members.slice(begin, end - begin));
       double ready = members[end - 1].ready,
              startTime = std::max(ready, linkFree);
       linkFree = startTime + time.seconds(size);
@@ -370,9 +369,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                     ArrayRef<runtime::BucketMember> members,
                     ArrayRef<double> needs, const runtime::TransferTime &time,
                     ArrayRef<size_t> ends, double delay, double least) {
-    int64_t bytes = 0;
-    for (const runtime::BucketMember &member : members)
-      bytes += member.bytes;
+    int64_t bytes = sumBytes(members);
     remark::analysis(
         starts.front().getLoc(),
         decision(Stage::Bucket, "Plan", getOperation().getSymName()))
@@ -387,10 +384,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     size_t begin = 0;
     double arrival = 0;
     for (size_t end : ends.drop_back()) {
-      int64_t size = 0;
-      for (const runtime::BucketMember &member :
-           members.slice(begin, end - begin))
-        size += member.bytes;
+      int64_t size = sumBytes(members.slice(begin, end - begin));
       arrival += time.seconds(size);
       missed(starts[end], "begins a new bucket: kernels need the " +
                               bytesText(size) + " before it, which arrive at " +

@@ -41,25 +41,6 @@ Value createFlat(OpBuilder &builder, Location loc, Value value) {
                                          allDimensions(type.getRank()));
 }
 
-/// Starts a collective and waits for it.
-ResultRange exchange(OpBuilder &atStart, OpBuilder &atWait, Location loc,
-                     Kind kind, collective::ReductionAttr reduction,
-                     FlatSymbolRefAttr group, ValueRange operands,
-                     TypeRange results, IntegerAttr bytesPerPack) {
-  MLIRContext *context = atStart.getContext();
-  auto start = StartOp::create(
-      atStart, loc,
-      collective::PendingType::get(context, llvm::to_vector(results)),
-      collective::KindAttr::get(context, kind), reduction, group,
-      /*channel=*/IntegerAttr(), operands, /*sizes=*/ValueRange(),
-      collective::propertiesOf(kind).hasAxis() ? atStart.getI64IntegerAttr(0)
-                                               : IntegerAttr(),
-      bytesPerPack,
-      /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr(),
-      /*sources=*/DenseI64ArrayAttr());
-  return WaitOp::create(atWait, loc, results, start, operands).getResults();
-}
-
 /// Rewrites one step.
 class StepRewriter {
 public:
@@ -130,11 +111,11 @@ private:
           argument.getUses(), [](OpOperand &use) { return &use; });
       argument.setType(part);
       Value value =
-          exchange(builder, builder, loc, Kind::AllGather,
-                   collective::ReductionAttr::get(builder.getContext(),
-                                                  collective::Reduction::None),
-                   group, ValueRange(argument), TypeRange(flatten(whole)),
-                   builder.getI64IntegerAttr(0))
+          createExchange(builder, builder, loc, Kind::AllGather,
+                         collective::ReductionAttr::get(
+                             builder.getContext(), collective::Reduction::None),
+                         group, ValueRange(argument), TypeRange(flatten(whole)),
+                         builder.getI64IntegerAttr(0))
               .front();
       if (whole.getRank() != 1)
         value = tensor::ExpandShapeOp::create(builder, loc, whole, value,
@@ -230,7 +211,7 @@ private:
         {utils::IteratorType::reduction});
     IRMapping mapping;
     sum.getRegion().cloneInto(&ofPart.getRegion(), mapping);
-    ResultRange total = exchange(
+    ResultRange total = createExchange(
         builder, builder, sum.getLoc(), Kind::AllReduce,
         collective::ReductionAttr::get(context, collective::Reduction::Sum),
         group, ofPart.getResults(), sum.getResultTypes(),
@@ -251,9 +232,9 @@ private:
           return getPartType(type, replicas);
         });
     ResultRange sums =
-        exchange(atStart, builder, start.getLoc(), Kind::ReduceScatter,
-                 start.getReductionAttr(), start.getGroupAttr(), operands,
-                 types, start.getBytesPerPackAttr());
+        createExchange(atStart, builder, start.getLoc(), Kind::ReduceScatter,
+                       start.getReductionAttr(), start.getGroupAttr(), operands,
+                       types, start.getBytesPerPackAttr());
     for (auto [whole, own] : llvm::zip_equal(wait.getResults(), sums))
       parts[whole] = own;
     replaced.insert({wait, start});

@@ -83,7 +83,9 @@ private:
   llvm::DenseSet<mlir::Operation *> dependent;
   /// Element-wise operations on divided variables and on equal elements alone.
   llvm::DenseSet<mlir::Operation *> local;
+  /// Operations of which a part of a result is needed.
   llvm::DenseSet<mlir::Operation *> needed;
+  /// Sums of all elements that are computed from the replicas' parts.
   llvm::DenseSet<mlir::Operation *> reduced;
 };
 

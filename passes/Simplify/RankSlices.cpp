@@ -19,6 +19,25 @@ WaitOp lockstep::waitOf(StartOp start) {
   return cast<WaitOp>(*start->user_begin());
 }
 
+ResultRange lockstep::createExchange(OpBuilder &atStart, OpBuilder &atWait,
+                                     Location loc, Kind kind,
+                                     collective::ReductionAttr reduction,
+                                     FlatSymbolRefAttr group,
+                                     ValueRange operands, TypeRange results,
+                                     IntegerAttr bytesPerPack) {
+  MLIRContext *context = atStart.getContext();
+  bool hasAxis = collective::propertiesOf(kind).hasAxis();
+  auto start = StartOp::create(
+      atStart, loc,
+      collective::PendingType::get(context, llvm::to_vector(results)),
+      collective::KindAttr::get(context, kind), reduction, group,
+      /*channel=*/IntegerAttr(), operands, /*sizes=*/ValueRange(),
+      hasAxis ? atStart.getI64IntegerAttr(0) : IntegerAttr(), bytesPerPack,
+      /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr(),
+      /*sources=*/DenseI64ArrayAttr());
+  return WaitOp::create(atWait, loc, results, start, operands).getResults();
+}
+
 bool lockstep::isSliceOfRank(tensor::ExtractSliceOp slice,
                              const RankConstants &constants, int64_t ranks) {
   RankedTensorType from = slice.getSourceType(), to = slice.getType();
@@ -120,18 +139,10 @@ static Value computeRows(Operation *op, Value operand, Value rows) {
 static Value replaceKind(StartOp start, Kind kind, Value operand,
                          RankedTensorType result, Location loc) {
   OpBuilder builder(start);
-  bool hasAxis = collective::propertiesOf(kind).hasAxis();
-  auto replaced = StartOp::create(
-      builder, loc,
-      collective::PendingType::get(builder.getContext(), Type(result)),
-      collective::KindAttr::get(builder.getContext(), kind),
-      start.getReductionAttr(), start.getGroupAttr(), IntegerAttr(), operand,
-      /*sizes=*/ValueRange(),
-      hasAxis ? builder.getI64IntegerAttr(0) : IntegerAttr(),
-      start.getBytesPerPackAttr(), /*bounds=*/DenseI64ArrayAttr(),
-      /*root=*/IntegerAttr(), /*sources=*/DenseI64ArrayAttr());
-  return WaitOp::create(builder, loc, TypeRange(result), replaced, operand)
-      .getResult(0);
+  return createExchange(builder, builder, loc, kind, start.getReductionAttr(),
+                        start.getGroupAttr(), operand, TypeRange(result),
+                        start.getBytesPerPackAttr())
+      .front();
 }
 
 void lockstep::eraseWithWait(StartOp start) {

@@ -13,6 +13,15 @@ namespace lockstep {
 /// The wait of a collective.
 collective::WaitOp waitOf(collective::StartOp start);
 
+/// Creates a collective at `atStart` and its wait at `atWait`; returns the
+/// results. Its axis is the first, if the kind has one.
+mlir::ResultRange
+createExchange(mlir::OpBuilder &atStart, mlir::OpBuilder &atWait,
+               mlir::Location loc, collective::Kind kind,
+               collective::ReductionAttr reduction,
+               mlir::FlatSymbolRefAttr group, mlir::ValueRange operands,
+               mlir::TypeRange results, mlir::IntegerAttr bytesPerPack);
+
 /// Erases a collective whose results have no uses.
 void eraseWithWait(collective::StartOp start);
 
