@@ -426,7 +426,7 @@ Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize,
   LOCKSTEP_RETURN_IF_ERROR(verifyVariables(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifyScalars(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifyConstantOutputs(artifact));
-  Context context{artifact, options, 0};
+  verify::Context context{artifact, options, 0};
   if (artifact.constants() != -1) {
     if (artifact.constants() < 0 ||
         uint32_t(artifact.constants()) >= count(artifact.segments()))

@@ -26,13 +26,6 @@ namespace {
 constexpr uint64_t ringBytes = 64 << 20;
 constexpr uint64_t fewestSlots = 2, mostSlots = 16;
 
-/// Memory of one global batch.
-struct Slot {
-  AlignedBytes memory;
-  std::vector<std::byte *> inputs;
-  Batch batch;
-};
-
 } // namespace
 
 /// `produced` and `taken` count batches; slot i % slots.size() holds batch i.
@@ -61,6 +54,13 @@ public:
   BatchFiller filler;
 
 private:
+  /// Memory of one global batch.
+  struct Slot {
+    AlignedBytes memory;
+    std::vector<std::byte *> inputs;
+    Batch batch;
+  };
+
   void produce();
   uint64_t inUse() const { return produced - (taken == 0 ? 0 : taken - 1); }
 

@@ -13,7 +13,7 @@
 namespace lockstep::training {
 
 using namespace runtime;
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 bool Training::isFinished() const {
   return options.steps ? nextStep >= *options.steps
@@ -21,7 +21,7 @@ bool Training::isFinished() const {
 }
 
 Status Training::run() {
-  Time begin = Clock::now();
+  Time begin = SteadyClock::now();
   while (!isFinished() && !stopSignal()) {
     LOCKSTEP_RETURN_IF_ERROR(workers ? scheduleStep() : trainStep());
     if (epochEnded) {
@@ -44,7 +44,7 @@ Status Training::run() {
   LOCKSTEP_RETURN_IF_ERROR(finishSteps());
   if (stopSignal())
     stepsAreOver();
-  stepTime = Clock::now() - begin - pauses;
+  stepTime = SteadyClock::now() - begin - pauses;
   if (evaluation && !stopSignal() && evaluatedStep != state.step)
     LOCKSTEP_RETURN_IF_ERROR(evaluate());
   if (!options.save.empty() && savedStep != state.step)
@@ -102,7 +102,7 @@ Status Training::endStep(const StepRecord &ended) {
 }
 
 Status Training::evaluate() {
-  Time begin = Clock::now();
+  Time begin = SteadyClock::now();
   // The scalar `step` of an evaluation is the number of completed steps.
   LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(cluster, state.step));
   Expected<std::vector<EvaluatedMetric>> result = evaluation->run();
@@ -127,7 +127,7 @@ Status Training::save() {
 }
 
 Status Training::saveLocked() {
-  Time begin = Clock::now();
+  Time begin = SteadyClock::now();
   // A resumed run does not write the metrics of earlier steps again, so they
   // must be on disk before the checkpoint.
   LOCKSTEP_RETURN_IF_ERROR(metricsFile.flush());
@@ -145,7 +145,7 @@ Status Training::saveLocked() {
 }
 
 void Training::excludePause(Time begin) {
-  Clock::duration pause = Clock::now() - begin;
+  SteadyClock::duration pause = SteadyClock::now() - begin;
   pauses += pause;
   progress->excludePause(pause);
 }
