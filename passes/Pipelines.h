@@ -4,9 +4,11 @@
 #define LOCKSTEP_PASSES_PIPELINES_H
 
 #include "passes/Passes.h"
+#include "passes/Remarks/RemarkCollector.h"
 #include "passes/Stage.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 
 #include <string>
@@ -67,13 +69,18 @@ struct CompileOptions {
 
 /// A decision of `chooseShardUpdate`.
 struct ShardUpdateChoice {
+  /// On or Off.
   ShardUpdate mode;
-  /// The seconds that the steps take by the model, with divided variables and
-  /// with whole ones; both 0 if nothing can be divided.
-  double divided = 0, whole = 0;
-  /// Where the first sum is divided.
-  mlir::Location location;
+  /// The module compiled in this mode up to the stage `Schedule`; null if
+  /// nothing could be divided, so that there was nothing to compare.
+  mlir::OwningOpRef<mlir::ModuleOp> scheduled;
+  /// The remarks of the stages that `scheduled` has passed since `Lower`.
+  std::vector<RemarkCollector::Entry> remarks;
 };
+
+/// Runs the passes that `buildCompilePipeline` makes of the options.
+using RunStages = llvm::function_ref<llvm::LogicalResult(
+    mlir::ModuleOp, const CompileOptions &)>;
 
 /// Whether `chooseShardUpdate` has something to decide, for a `module` that has
 /// passed no stage: `options` leave it open, and the topology is a network.
@@ -82,10 +89,14 @@ bool mayDivideVariables(mlir::ModuleOp module, const CompileOptions &options);
 
 /// Decides whether variables are divided: if the time of the steps, as the
 /// model of the topology predicts it for their schedules, is then shorter.
-/// `lowered`, which has passed the stage `Lower`, is compiled up to its
-/// schedule with and without, and is not changed. Remarks are emitted.
-ShardUpdateChoice chooseShardUpdate(mlir::ModuleOp lowered,
-                                    const CompileOptions &options);
+/// `lowered`, which has passed the stage `Lower`, is not changed; copies of it
+/// are compiled by `run` up to their schedules, with and without. `remarks`
+/// keeps what it has, and gets a remark with both times; those of the copies
+/// are in the choice. Fails, with an error emitted, if a stage fails.
+mlir::FailureOr<ShardUpdateChoice> chooseShardUpdate(mlir::ModuleOp lowered,
+                                                     CompileOptions options,
+                                                     RunStages run,
+                                                     RemarkCollector &remarks);
 
 /// Appends the passes of all stages up to `options.stopAfter`.
 void buildCompilePipeline(mlir::OpPassManager &pm,

@@ -35,7 +35,7 @@ public:
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     std::optional<Stage> stage = symbolizeStage(remark.getCategoryName());
     // Ignore remarks of upstream's passes.
-    if (!stage || collector.isPaused)
+    if (!stage)
       return;
     std::string message;
     for (const remark::detail::Remark::Arg &argument : remark.getArgs())
@@ -57,6 +57,16 @@ LogicalResult RemarkCollector::install(MLIRContext &context) {
   return remark::enableOptimizationRemarks(
       context, std::make_unique<Streamer>(*this),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
+}
+
+std::vector<RemarkCollector::Entry> RemarkCollector::take() {
+  std::lock_guard lock(mutex);
+  return std::exchange(entries, {});
+}
+
+void RemarkCollector::add(std::vector<Entry> taken) {
+  std::lock_guard lock(mutex);
+  llvm::append_range(entries, std::move(taken));
 }
 
 std::vector<RemarkCollector::Entry>

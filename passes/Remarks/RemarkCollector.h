@@ -30,9 +30,11 @@ public:
   /// Makes the engine of `context` report here.
   llvm::LogicalResult install(mlir::MLIRContext &context);
 
-  /// Ignores remarks until `resume`, of a compilation that is only tried.
-  void pause() { isPaused = true; }
-  void resume() { isPaused = false; }
+  /// Removes and returns what has been collected, in the order of emission;
+  /// adds what has been taken. For stages that run on several copies of a
+  /// module, of which one is used.
+  std::vector<Entry> take();
+  void add(std::vector<Entry> taken);
 
   /// The collected remarks: by stage, then by program in the order of `module`,
   /// then in the order of emission.
@@ -51,8 +53,6 @@ public:
 private:
   class Streamer;
 
-  /// Changed only while no pass runs.
-  bool isPaused = false;
   mutable std::mutex mutex;
   std::vector<Entry> entries;
 };

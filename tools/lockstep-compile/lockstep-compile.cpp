@@ -247,39 +247,37 @@ bool readBucketMode(llvm::StringRef mode, CompileOptions &options) {
 
 /// Runs the passes. If the topology decides whether variables are divided,
 /// that is found out when the module has been lowered.
-mlir::LogicalResult compile(mlir::ModuleOp module, CompileOptions options,
-                            RemarkCollector &remarks, bool verifyEach,
-                            bool printTimes) {
+mlir::LogicalResult compile(mlir::OwningOpRef<mlir::ModuleOp> &module,
+                            CompileOptions options, RemarkCollector &remarks,
+                            bool verifyEach, bool printTimes) {
   mlir::DefaultTimingManager timing;
   timing.setEnabled(printTimes);
   mlir::TimingScope scope = timing.getRootScope();
-  auto run = [&](const CompileOptions &stages) {
+  auto run = [&](mlir::ModuleOp module, const CompileOptions &stages) {
     mlir::PassManager pm(module.getContext());
     pm.enableVerifier(verifyEach);
     pm.enableTiming(scope);
     buildCompilePipeline(pm, stages);
     return pm.run(module);
   };
-  if (mayDivideVariables(module, options)) {
-    CompileOptions front = options;
-    front.stopAfter = Stage::Lower;
-    if (mlir::failed(run(front)))
-      return mlir::failure();
-    remarks.pause();
-    ShardUpdateChoice shard = chooseShardUpdate(module, options);
-    remarks.resume();
-    if (mlir::FailureOr<runtime::Topology> topology = getTopology(module);
-        mlir::succeeded(topology) && shard.whole > 0)
-      mlir::remark::analysis(shard.location,
-                             decision(Stage::Simplify, "ShardUpdate", ""))
-          << ("by the model of '" + topology->name + "', a step takes " +
-              secondsText(shard.divided) +
-              " with variables divided among the replicas, and " +
-              secondsText(shard.whole) + " with whole ones");
-    options.shardUpdate = shard.mode;
-    options.startAfter = Stage::Lower;
+  if (!mayDivideVariables(*module, options))
+    return run(*module, options);
+  CompileOptions front = options;
+  front.stopAfter = Stage::Lower;
+  if (mlir::failed(run(*module, front)))
+    return mlir::failure();
+  mlir::FailureOr<ShardUpdateChoice> choice =
+      chooseShardUpdate(*module, options, run, remarks);
+  if (mlir::failed(choice))
+    return mlir::failure();
+  options.shardUpdate = choice->mode;
+  options.startAfter = Stage::Lower;
+  if (choice->scheduled && options.stopAfter >= Stage::Schedule) {
+    module = std::move(choice->scheduled);
+    remarks.add(std::move(choice->remarks));
+    options.startAfter = Stage::Schedule;
   }
-  return run(options);
+  return run(*module, options);
 }
 
 } // namespace
@@ -381,7 +379,7 @@ int main(int argc, char **argv) {
     return 1;
 
   if (mlir::failed(
-          compile(*module, options, remarks, line.verifyEach, line.timing)) ||
+          compile(module, options, remarks, line.verifyEach, line.timing)) ||
       (!line.verifyEach && mlir::failed(mlir::verify(*module))))
     return 1;
   if (!hasPrograms(*module)) {
