@@ -4,7 +4,10 @@
 
 #include "passes/Codegen/InPlace.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -14,7 +17,8 @@ Aliases::Aliases(func::FuncOp function) {
   auto numBuffers = function->getAttrOfType<IntegerAttr>(kNumBuffersAttr);
   if (!places || !numBuffers)
     return;
-  unsigned firstResult = numBuffers.getInt() - places.size();
+  unsigned firstResult =
+      numBuffers.getInt() - places.size() - function->hasAttr(kHasScratchAttr);
   for (auto [r, argument] : llvm::enumerate(places.asArrayRef()))
     if (argument >= 0)
       inPlace[function.getArgument(firstResult + r)] =
@@ -63,4 +67,29 @@ bool Aliases::isWholeBuffer(Value view) const {
   return isOneBuffer(buffer) && type.getLayout().isIdentity() &&
          type.hasStaticShape() && whole.hasStaticShape() &&
          type.getNumElements() == whole.getNumElements();
+}
+
+bool lockstep::isTransparent(Operation *op, const Aliases &aliases) {
+  if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
+    return true;
+  auto load = dyn_cast<memref::LoadOp>(op);
+  if (!load)
+    return false;
+  auto function = op->getParentOfType<func::FuncOp>();
+  return !function
+              ->walk([&](Operation *other) {
+                bool writes = isa<memref::StoreOp, vector::StoreOp,
+                                  vector::MaskedStoreOp>(other) ||
+                              isa<linalg::GenericOp>(other);
+                for (OpOperand &operand : other->getOpOperands()) {
+                  if (!writes || !isa<MemRefType>(operand.get().getType()) ||
+                      !aliases.mayAlias(operand.get(), load.getMemRef()))
+                    continue;
+                  auto generic = dyn_cast<linalg::GenericOp>(other);
+                  if (!generic || generic.isDpsInit(&operand))
+                    return WalkResult::interrupt();
+                }
+                return WalkResult::advance();
+              })
+              .wasInterrupted();
 }

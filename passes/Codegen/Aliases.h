@@ -28,6 +28,10 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> inPlace;
 };
 
+/// Whether `op` may be executed at any place between the writes of the kernel
+/// around it: it writes no memory, and reads none that the kernel writes.
+bool isTransparent(mlir::Operation *op, const Aliases &aliases);
+
 } // namespace lockstep
 
 #endif

@@ -383,6 +383,8 @@ struct BufferizeKernels
       fixRounding(*function);
       confirmResultPlaces(*function, kernel.getNumTensorArguments(), places);
       (*function)->setAttr(kInPlaceAttr, getInPlaceAttr(&getContext(), places));
+      if (kernel.getScratch() > 0)
+        (*function)->setAttr(kNeedsScratchAttr, UnitAttr::get(&getContext()));
       kernel.erase();
     }
   }

@@ -26,10 +26,10 @@ struct KernelOptions {
 void buildLowerKernelsPipeline(mlir::OpPassManager &pm,
                                const KernelOptions &options);
 
-/// Compiles a module of the LLVM dialect to a relocatable object in memory.
-/// Errors go to the module's diagnostics.
+/// Compiles a module of the LLVM dialect to a relocatable object in memory, or
+/// to the text of a PTX module. Errors go to the module's diagnostics.
 mlir::FailureOr<llvm::SmallVector<char, 0>>
-compileToObject(mlir::ModuleOp module, const CodegenTarget &target,
+compileToCode(mlir::ModuleOp module, const CodegenTarget &target,
                 const KernelOptions &options);
 
 /// Links objects to one shared object that needs no library. Calls are

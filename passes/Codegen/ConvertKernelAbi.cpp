@@ -59,7 +59,50 @@ struct ConvertKernelAbi
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (auto numBuffers =
               function->getAttrOfType<IntegerAttr>(kNumBuffersAttr))
-        convert(function, numBuffers.getInt(), converter);
+        if (!function.isExternal()) {
+          if (function->hasAttr(kThreadsAttr))
+            convertPhase(function, numBuffers.getInt(), converter);
+          else
+            convert(function, numBuffers.getInt(), converter);
+        }
+  }
+
+  /// Buffers are passed as addresses, and all arguments by value.
+  void convertPhase(func::FuncOp function, unsigned numBuffers,
+                    const LLVMTypeConverter &converter) {
+    Block &entry = function.getBody().front();
+    OpBuilder builder = OpBuilder::atBlockBegin(&entry);
+    Location loc = function.getLoc();
+    SmallVector<BlockArgument> old(entry.getArguments());
+    SmallVector<Value> made;
+    SmallVector<Type> types;
+    for (unsigned i = 0; i < old.size(); ++i) {
+      types.push_back(i < numBuffers
+                          ? Type(LLVM::LLVMPointerType::get(&getContext()))
+                          : builder.getI64Type());
+      made.push_back(entry.addArgument(types.back(), loc));
+    }
+    // Working memory, the last buffer, is only accessed through views.
+    unsigned nextSize = numBuffers;
+    bool hasScratch = function->hasAttr(kHasScratchAttr);
+    for (auto [i, argument] : llvm::enumerate(old)) {
+      if (i >= numBuffers) {
+        argument.replaceAllUsesWith(arith::IndexCastOp::create(
+            builder, loc, builder.getIndexType(), made[i]));
+        continue;
+      }
+      bool isScratch = hasScratch && i + 1 == numBuffers;
+      argument.replaceAllUsesWith(makeMemRef(
+          builder, loc, converter, cast<MemRefType>(argument.getType()),
+          made[i], [&]() -> Value {
+            if (isScratch)
+              return LLVM::ConstantOp::create(builder, loc,
+                                              builder.getI64IntegerAttr(0));
+            return made[nextSize++];
+          }));
+    }
+    entry.eraseArguments(0, old.size());
+    function.setFunctionType(builder.getFunctionType(types, {}));
   }
 
   void convert(func::FuncOp function, unsigned numBuffers,
@@ -83,8 +126,7 @@ struct ConvertKernelAbi
     // The sizes of dynamic dimensions are the first scalars. Scratch memory,
     // the last buffer, is only accessed through views and needs no size.
     unsigned nextScalar = 0;
-    bool hasScratch =
-        function->getAttrOfType<IntegerAttr>(kScratchAttr).getInt() > 0;
+    bool hasScratch = function->hasAttr(kHasScratchAttr);
     for (auto [i, argument] : llvm::enumerate(old)) {
       Value value;
       if (i < numBuffers) {

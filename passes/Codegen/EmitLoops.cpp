@@ -6,13 +6,12 @@
 #include "passes/Codegen/LoopMetadata.h"
 #include "passes/Codegen/PlainLoops.h"
 #include "passes/Codegen/Product.h"
+#include "passes/Codegen/ScalarBody.h"
 #include "passes/Codegen/VectorBody.h"
 
-#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -160,75 +159,27 @@ private:
             });
   }
 
-  SmallVector<Value> getIndices(OpOperand &operand) {
-    SmallVector<Value> filled(dims);
-    for (Value &value : filled)
-      if (!value)
-        value = constant(0);
-    AffineMap map = current->op.getMatchingIndexingMap(&operand);
-    SmallVector<Value> indices =
-        llvm::map_to_vector(map.getResults(), [&](AffineExpr result) {
-          return affine::expandAffineExpr(builder, loc, result, filled, {});
-        });
-    if (auto row = rows.find(operand.get()); row != rows.end())
-      for (unsigned index : row->second)
-        indices[index] = constant(0);
-    return indices;
-  }
+  ScalarBody getBody() { return {builder, current->op, dims, &rows}; }
 
-  Value loadScalar(OpOperand &operand) {
-    if (!isa<MemRefType>(operand.get().getType()))
-      return operand.get();
-    return memref::LoadOp::create(builder, current->op.getLoc(), operand.get(),
-                                  getIndices(operand));
-  }
-
-  /// The body on scalars. Reductions read their partial results from
-  /// `accumulators`, or from memory if there are none.
-  SmallVector<Value> evaluateScalars(ValueRange accumulators) {
-    IRMapping mapping;
-    linalg::GenericOp op = current->op;
-    for (OpOperand &operand : op->getOpOperands()) {
-      BlockArgument argument = op.getMatchingBlockArgument(&operand);
-      if (op.isDpsInit(&operand) && !accumulators.empty())
-        mapping.map(
-            argument,
-            accumulators[operand.getOperandNumber() - op.getNumDpsInputs()]);
-      else if (!argument.use_empty())
-        mapping.map(argument, loadScalar(operand));
-    }
-    for (Operation &inner : op.getBlock()->without_terminator()) {
-      if (auto index = dyn_cast<linalg::IndexOp>(inner))
-        mapping.map(index.getResult(), dims[index.getDim()]);
-      else
-        builder.clone(inner, mapping);
-    }
-    return llvm::map_to_vector(
-        op.getBlock()->getTerminator()->getOperands(),
-        [&](Value value) { return mapping.lookupOrDefault(value); });
-  }
-
-  void emitScalarBody() { storeResults(evaluateScalars({})); }
-
-  void storeResults(ValueRange results) {
-    for (auto [init, result] :
-         llvm::zip_equal(current->op.getDpsInitsMutable(), results))
-      memref::StoreOp::create(builder, current->op.getLoc(), result, init.get(),
-                              getIndices(init));
+  void emitScalarBody() {
+    ScalarBody body = getBody();
+    body.store(body.evaluate());
   }
 
   /// A reduction in order, with the results in registers.
   void emitOrderedReduction() {
     SmallVector<Value> initial;
     for (OpOperand &init : current->op.getDpsInitsMutable())
-      initial.push_back(loadScalar(init));
-    storeResults(emitOrderedLoops(current->reductionDims, initial));
+      initial.push_back(getBody().load(init));
+    SmallVector<Value> results =
+        emitOrderedLoops(current->reductionDims, initial);
+    getBody().store(results);
   }
 
   SmallVector<Value> emitOrderedLoops(ArrayRef<unsigned> order,
                                       ValueRange accumulators) {
     if (order.empty())
-      return evaluateScalars(accumulators);
+      return getBody().evaluate(accumulators);
     unsigned dim = order.front();
     auto loop = scf::ForOp::create(builder, loc, constant(0),
                                    constant(current->sizes[dim]), constant(1),
@@ -251,7 +202,8 @@ private:
                       broadcast(builder, loc, neutral, kReductionLanes));
     Value total = combineLanes(builder, loc, combiner, lanes);
     OpOperand &init = *op.getDpsInitOperand(0);
-    storeResults(combiner.combine(builder, loc, loadScalar(init), total));
+    getBody().store(
+        combiner.combine(builder, loc, getBody().load(init), total));
   }
 
   Value emitLaneLoops(ArrayRef<unsigned> order, Value accumulator) {
@@ -296,7 +248,7 @@ private:
       if (!isa<MemRefType>(input->get().getType()) ||
           !op.getMatchingIndexingMap(input).isFunctionOfDim(dim)) {
         arguments.push_back(
-            broadcast(builder, loc, loadScalar(*input), kReductionLanes));
+            broadcast(builder, loc, getBody().load(*input), kReductionLanes));
         continue;
       }
       auto type = VectorType::get(
@@ -304,7 +256,7 @@ private:
           cast<MemRefType>(input->get().getType()).getElementType());
       if (active == kReductionLanes) {
         arguments.push_back(vector::LoadOp::create(
-            builder, loc, type, input->get(), getIndices(*input)));
+            builder, loc, type, input->get(), getBody().getIndices(*input)));
         continue;
       }
       Value zeros =
@@ -313,7 +265,8 @@ private:
           builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()),
           ArrayRef<int64_t>{active});
       arguments.push_back(vector::MaskedLoadOp::create(
-          builder, loc, type, input->get(), getIndices(*input), mask, zeros));
+          builder, loc, type, input->get(), getBody().getIndices(*input), mask,
+          zeros));
     }
     arguments.push_back(accumulator);
     return evaluateBody(builder, op, arguments, kReductionLanes).front();
@@ -323,7 +276,7 @@ private:
   Location loc;
   LoopGroup &group;
   SmallVector<TileRange> ranges;
-  llvm::DenseMap<Value, SmallVector<unsigned>> rows;
+  ScalarBody::Rows rows;
   SmallVector<Value> outer;
   LoopStage *current = nullptr;
   SmallVector<Value>

@@ -7,6 +7,7 @@
 #include "passes/Emit/ArgumentTables.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
+#include "runtime/artifact/GpuSymbols.h"
 #include "runtime/artifact/KernelArguments.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -29,9 +30,11 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     GenerateCodePassBase::getDependentDialects(registry);
-    OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm, KernelOptions());
-    pm.getDependentDialects(registry);
+    for (StringRef target : {"x86-64-v3", "sm_80"}) {
+      OpPassManager pm(ModuleOp::getOperationName());
+      buildLowerKernelsPipeline(pm, {target.str()});
+      pm.getDependentDialects(registry);
+    }
   }
 
   void runOnOperation() override {
@@ -48,6 +51,13 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
     }
     if (module.getOps<device::KernelOp>().empty())
       return;
+    for (const CodegenTarget *target : *targets)
+      if (checkBounds && target->isGpu()) {
+        module.emitError(
+            "expected targets of 'cpu' with --check-bounds, found '")
+            << target->name << "'";
+        return signalPassFailure();
+      }
     for (auto kernel : module.getOps<device::KernelOp>()) {
       KernelCost cost = estimateCost(kernel);
       kernel.setFlops(cost.flops);
@@ -55,15 +65,21 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
     }
     findEqualKernels();
     SmallVector<Chunk> chunks;
-    for (auto [i, target] : llvm::enumerate(*targets))
-      if (failed(lower(*target, /*isFirst=*/i == 0, chunks)))
-        return signalPassFailure();
+    // Processors first: they decide about the number of tiles.
+    bool isFirst = true;
+    for (bool isGpu : {false, true})
+      for (const CodegenTarget *target : *targets)
+        if (target->isGpu() == isGpu) {
+          if (failed(lower(*target, isFirst, chunks)))
+            return signalPassFailure();
+          isFirst = false;
+        }
     addArgumentConstants(chunks);
     // In parallel, since LLVM takes most of the time. Chunks, and so objects,
     // do not depend on the number of threads.
     if (failed(
             failableParallelForEach(&getContext(), chunks, [&](Chunk &chunk) {
-              FailureOr<SmallVector<char, 0>> object = compileToObject(
+              FailureOr<SmallVector<char, 0>> object = compileToCode(
                   *chunk.module, *chunk.target, getOptions(*chunk.target));
               if (succeeded(object))
                 chunk.object = std::move(*object);
@@ -77,7 +93,8 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
   }
 
 private:
-  /// Kernels that are compiled together, for one target.
+  /// Kernels that are compiled together, for one target. A GPU loads a single
+  /// module.
   struct Chunk {
     const CodegenTarget *target;
     OwningOpRef<ModuleOp> module;
@@ -157,7 +174,7 @@ private:
     OwningOpRef<ModuleOp> owned(lowered);
     if (failed(result))
       return failure();
-    readAttributes(lowered, isFirst);
+    readAttributes(lowered, isFirst, target.isGpu());
 
     size_t firstChunk = chunks.size(), count = 0;
     SmallVector<Operation *> globals;
@@ -167,7 +184,7 @@ private:
         globals.push_back(&op);
         continue;
       }
-      if (count++ % kChunkKernels == 0)
+      if (count++ % (target.isGpu() ? SIZE_MAX : kChunkKernels) == 0)
         chunks.push_back(
             {&target, ModuleOp::create(builder.getUnknownLoc()), {}});
       function->moveBefore(chunks.back().module->getBody(),
@@ -191,6 +208,10 @@ private:
     SymbolTable kernels(getOperation());
     for (Chunk &chunk : chunks) {
       OpBuilder builder = OpBuilder::atBlockEnd(chunk.module->getBody());
+      if (chunk.target->isGpu()) {
+        addGpuConstants(builder);
+        continue;
+      }
       for (auto function :
            llvm::make_early_inc_range(chunk.module->getOps<LLVM::LLVMFuncOp>()))
         if (auto kernel =
@@ -204,6 +225,28 @@ private:
     }
   }
 
+  /// Adds the constants that `GpuSymbols.h` describes.
+  void addGpuConstants(OpBuilder &builder) {
+    for (auto kernel : getOperation().getOps<device::KernelOp>()) {
+      if (equals.contains(kernel.getSymName()))
+        continue;
+      std::string symbol = runtime::gpuSymbol(kernel.getSymName().str());
+      auto add = [&](std::string_view suffix, Type type, Attribute value) {
+        LLVM::GlobalOp::create(builder, kernel.getLoc(), type,
+                               /*isConstant=*/true, LLVM::Linkage::External,
+                               symbol + std::string(suffix), value,
+                               /*alignment=*/8, /*addrSpace=*/1);
+      };
+      Type i64 = builder.getI64Type();
+      add(runtime::gpuArgumentsSuffix, i64,
+          builder.getI64IntegerAttr(getArgumentsCode(kernel)));
+      ArrayRef<int64_t> numbers = launches[kernel.getSymName()];
+      add(runtime::gpuLaunchesSuffix,
+          LLVM::LLVMArrayType::get(i64, numbers.size()),
+          builder.getI64TensorAttr(numbers));
+    }
+  }
+
   LogicalResult link(const CodegenTarget &target, ArrayRef<Chunk> chunks) {
     ModuleOp module = getOperation();
     SmallVector<ArrayRef<char>> objects;
@@ -211,7 +254,10 @@ private:
       if (chunk.target == &target)
         objects.push_back(chunk.object);
     std::string error;
-    FailureOr<std::string> library = linkObjects(objects, error);
+    FailureOr<std::string> library =
+        target.isGpu()
+            ? std::string(objects.front().begin(), objects.front().end())
+            : linkObjects(objects, error);
     if (failed(library))
       return module.emitError("linking kernels for '")
              << target.name << "': " << error;
@@ -219,21 +265,33 @@ private:
     auto type = RankedTensorType::get(library->size(), builder.getI8Type());
     auto bytes = DenseElementsAttr::getFromRawBuffer(
         type, ArrayRef<char>(library->data(), library->size()));
-    device::BinaryOp::create(builder, module.getLoc(), target.symbol,
-                             target.name, /*device=*/StringAttr(), bytes);
+    device::BinaryOp::create(
+        builder, module.getLoc(), target.symbol, target.name,
+        target.device.empty() ? StringAttr()
+                              : builder.getStringAttr(target.device),
+        bytes);
     return success();
   }
 
   /// Copies the attributes of the generated functions to the kernels. They are
   /// the same for all targets, except for `scratch`, which is the maximum.
-  void readAttributes(ModuleOp lowered, bool isFirst) {
+  void readAttributes(ModuleOp lowered, bool isFirst, bool isGpu) {
     Builder builder(&getContext());
     SymbolTable functions(lowered);
     for (auto kernel : getOperation().getOps<device::KernelOp>()) {
       Operation *function = functions.lookup(getRepresentative(kernel));
       int64_t scratch =
           function->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
-      kernel.setGrid(function->getAttrOfType<IntegerAttr>(kGridAttr).getInt());
+      int64_t grid = function->getAttrOfType<IntegerAttr>(kGridAttr).getInt();
+      if (isGpu) {
+        // Its blocks share the working memory of all tiles.
+        scratch = llvm::divideCeil(scratch, kernel.getGrid());
+        grid = kernel.getGrid();
+        launches[kernel.getSymName()] = llvm::to_vector(
+            function->getAttrOfType<DenseI64ArrayAttr>(kLaunchesAttr)
+                .asArrayRef());
+      }
+      kernel.setGrid(grid);
       kernel.setScratch(
           isFirst ? scratch : std::max<int64_t>(kernel.getScratch(), scratch));
       auto found = equals.find(kernel.getSymName());
@@ -275,6 +333,8 @@ private:
     }
   }
 
+  /// For code on GPUs, the numbers of blocks and threads of each phase.
+  llvm::StringMap<SmallVector<int64_t>> launches;
   llvm::StringMap<StringRef> equals; ///< For a kernel with an equal one before
                                      ///< it, the name of the first of these.
 };

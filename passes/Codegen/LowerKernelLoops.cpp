@@ -11,7 +11,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace lockstep {
 #define GEN_PASS_DEF_LOWERKERNELLOOPSPASS
@@ -46,33 +45,6 @@ struct LowerKernelLoops
     getOperation()->setAttr(
         kGridAttr,
         IntegerAttr::get(IntegerType::get(&getContext(), 64), tiles));
-  }
-
-  /// True for operations that do not prevent tiling: they write no memory, and
-  /// read none that the kernel writes.
-  static bool isTransparent(Operation *op, const Aliases &aliases) {
-    if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
-      return true;
-    auto load = dyn_cast<memref::LoadOp>(op);
-    if (!load)
-      return false;
-    auto function = op->getParentOfType<func::FuncOp>();
-    return !function
-                ->walk([&](Operation *other) {
-                  bool writes = isa<memref::StoreOp, vector::StoreOp,
-                                    vector::MaskedStoreOp>(other) ||
-                                isa<linalg::GenericOp>(other);
-                  for (OpOperand &operand : other->getOpOperands()) {
-                    if (!writes || !isa<MemRefType>(operand.get().getType()) ||
-                        !aliases.mayAlias(operand.get(), load.getMemRef()))
-                      continue;
-                    auto generic = dyn_cast<linalg::GenericOp>(other);
-                    if (!generic || generic.isDpsInit(&operand))
-                      return WalkResult::interrupt();
-                  }
-                  return WalkResult::advance();
-                })
-                .wasInterrupted();
   }
 
   /// Whether the kernel consists only of `members` and transparent operations,

@@ -45,6 +45,18 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
   prepare.optimize = options.optimize;
   pm.addPass(createPrepareKernelsPass(prepare));
   pm.addPass(createBufferizeKernelsPass());
+  llvm::Expected<const CodegenTarget *> target = lookupTarget(options.target);
+  if (target && (*target)->isGpu()) {
+    pm.addPass(createLowerKernelPhasesPass());
+    OpPassManager &function = pm.nest<func::FuncOp>();
+    function.addPass(createExpandMathPass());
+    function.addPass(createHoistInvariantsPass());
+    function.addPass(createCSEPass());
+    pm.addPass(createConvertKernelAbiPass());
+    return addConversionsToLLVM(pm);
+  }
+  // An unknown target is reported by the next pass.
+  llvm::consumeError(target.takeError());
   LowerKernelLoopsPassOptions loops;
   loops.target = options.target;
   loops.optimize = options.optimize;
@@ -67,9 +79,11 @@ struct LowerKernels : lockstep::impl::LowerKernelsPassBase<LowerKernels> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     LowerKernelsPassBase::getDependentDialects(registry);
-    OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm, KernelOptions());
-    pm.getDependentDialects(registry);
+    for (StringRef target : {"x86-64-v3", "sm_80"}) {
+      OpPassManager pm(ModuleOp::getOperationName());
+      buildLowerKernelsPipeline(pm, {target.str()});
+      pm.getDependentDialects(registry);
+    }
   }
 
   void runOnOperation() override {

@@ -1,8 +1,11 @@
-//===- NativeCode.cpp - Compile the LLVM dialect to an object -------------===//
+//===- NativeCode.cpp - Compile the LLVM dialect to native code -----------===//
 
 #include "passes/Codegen/Codegen.h"
+#include "passes/Codegen/InPlace.h"
 #include "passes/Codegen/LoopMetadata.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/AsmParser/Parser.h"
@@ -100,8 +103,9 @@ static void setFunctionAttributes(llvm::Module &module,
       continue;
     function.addFnAttr("target-cpu", target.name);
     function.addFnAttr("target-features", machine.getTargetFeatureString());
-    function.addFnAttr("prefer-vector-width",
-                       std::to_string(target.vectorBits));
+    if (!target.isGpu())
+      function.addFnAttr("prefer-vector-width",
+                         std::to_string(target.vectorBits));
     function.addFnAttr("no-builtins");
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
@@ -131,14 +135,54 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
   builder.buildPerModuleDefaultPipeline(level).run(module, modules);
 }
 
+/// Marks the phases of kernels as functions that the host launches, with a fixed
+/// number of threads in a block.
+static void markPhases(ModuleOp module) {
+  Builder builder(module.getContext());
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    auto threads = function->getAttrOfType<IntegerAttr>(kThreadsAttr);
+    if (!threads)
+      continue;
+    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                      builder.getUnitAttr());
+    function->setAttr(
+        NVVM::NVVMDialect::getReqntidAttrName(),
+        builder.getDenseI32ArrayAttr(static_cast<int32_t>(threads.getInt())));
+  }
+}
+
+/// Links the functions that the code generator may call, and that which records
+/// a failed check.
+static LogicalResult linkSupport(ModuleOp module, llvm::Module &native,
+                                 const CodegenTarget &target,
+                                 llvm::TargetMachine &machine) {
+  SmallVector<StringRef, 2> texts = {kSupport};
+  if (native.getFunction("lockstep_fail"))
+    texts.push_back(kFaultSupport);
+  for (StringRef text : texts) {
+    llvm::SMDiagnostic diagnostic;
+    std::unique_ptr<llvm::Module> support =
+        llvm::parseAssemblyString(text, diagnostic, native.getContext());
+    if (!support)
+      return module.emitError("support code: ") << diagnostic.getMessage();
+    support->setTargetTriple(native.getTargetTriple());
+    support->setDataLayout(native.getDataLayout());
+    setFunctionAttributes(*support, target, machine);
+    if (llvm::Linker::linkModules(native, std::move(support)))
+      return module.emitError("support code cannot be linked");
+  }
+  return success();
+}
+
 FailureOr<SmallVector<char, 0>>
-lockstep::compileToObject(ModuleOp module, const CodegenTarget &target,
-                          const KernelOptions &options) {
+lockstep::compileToCode(ModuleOp module, const CodegenTarget &target,
+                        const KernelOptions &options) {
   std::unique_ptr<llvm::TargetMachine> machine =
       createTargetMachine(target, options.optimize);
   if (!machine)
     return module.emitError("LLVM has no code generator for '")
            << target.name << "'";
+  markPhases(module);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> native =
       translateModuleToLLVMIR(module, context, "kernels");
@@ -146,35 +190,25 @@ lockstep::compileToObject(ModuleOp module, const CodegenTarget &target,
     return failure();
   native->setTargetTriple(machine->getTargetTriple());
   native->setDataLayout(machine->createDataLayout());
-  native->setPICLevel(llvm::PICLevel::BigPIC);
+  if (!target.isGpu())
+    native->setPICLevel(llvm::PICLevel::BigPIC);
   setFunctionAttributes(*native, target, *machine);
   markParallelLoops(*native);
   runOptimizations(*native, *machine, options.optimize);
   // Only now, because optimizations do not know the calls that the code
   // generator inserts, and would drop functions that seem unused.
-  SmallVector<StringRef, 2> texts = {kSupport};
-  if (native->getFunction("lockstep_fail"))
-    texts.push_back(kFaultSupport);
-  for (StringRef text : texts) {
-    llvm::SMDiagnostic diagnostic;
-    std::unique_ptr<llvm::Module> support =
-        llvm::parseAssemblyString(text, diagnostic, context);
-    if (!support)
-      return module.emitError("support code: ") << diagnostic.getMessage();
-    support->setTargetTriple(native->getTargetTriple());
-    support->setDataLayout(native->getDataLayout());
-    setFunctionAttributes(*support, target, *machine);
-    if (llvm::Linker::linkModules(*native, std::move(support)))
-      return module.emitError("support code cannot be linked");
-  }
+  if (!target.isGpu() && failed(linkSupport(module, *native, target, *machine)))
+    return failure();
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emit;
   emit.add(new llvm::TargetLibraryInfoWrapperPass(
       getLibrary(machine->getTargetTriple())));
   if (machine->addPassesToEmitFile(emit, stream, nullptr,
-                                   llvm::CodeGenFileType::ObjectFile))
-    return module.emitError("LLVM cannot emit an object for '")
+                                   target.isGpu()
+                                       ? llvm::CodeGenFileType::AssemblyFile
+                                       : llvm::CodeGenFileType::ObjectFile))
+    return module.emitError("LLVM cannot emit code for '")
            << target.name << "'";
   emit.run(*native);
   return object;

@@ -77,6 +77,41 @@ def LowerKernelLoopsPass : Pass<"lower-kernel-loops", "::mlir::func::FuncOp"> {
                            "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
+  let summary = "lowers structured operations on memory to the threads of a GPU";
+  let description = [{
+    A kernel becomes a sequence of functions, its phases, that are launched one
+    after the other, each on a grid of blocks of threads. Operations that share
+    outer loops are one phase: a thread executes one iteration of these loops,
+    or a block does if there are inner loops to share among its threads, or long
+    reductions, which end in a tree in shared memory. All else, such as loops
+    that carry tensors, is executed by a single block. Intermediate buffers are
+    in working memory. What is left of the kernel is a declaration with
+    `lockstep.launches`, the number of blocks and threads of each phase.
+
+    ```mlir
+    // before
+    func.func @twice(%a: memref<512xf32>, %r: memref<512xf32>, %tile: index) {
+      linalg.generic {indexing_maps = [(i) -> (i), (i) -> (i)], iterator_types = ["parallel"]}
+          ins(%a : memref<512xf32>) outs(%r : memref<512xf32>) { ... }
+      return
+    }
+    // after
+    func.func private @twice(memref<512xf32>, memref<512xf32>) attributes {lockstep.launches = array<i64: 2, 256>}
+    func.func @twice$0(%a: memref<512xf32>, %r: memref<512xf32>) attributes {lockstep.threads = 256 : i64} {
+      %thread = nvvm.read.ptx.sreg.tid.x : i32
+      %block = nvvm.read.ptx.sreg.ctaid.x : i32
+      ...
+      memref.store %2, %r[%i] : memref<512xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::math::MathDialect"];
+}
+
 def PlaceBuffersPass : Pass<"place-buffers", "::mlir::func::FuncOp"> {
   let summary = "allocates every intermediate buffer of a kernel on the stack or in scratch memory";
   let description = [{
@@ -182,8 +217,8 @@ def ConvertKernelAbiPass : Pass<"convert-kernel-abi", "::mlir::ModuleOp"> {
   let summary = "converts functions to the signature `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`";
   let description = [{
     The runtime calls every kernel with the addresses of its arguments and
-    results, its scalars, and the number of the tile. Dynamic sizes are passed
-    as scalars. A buffer is passed as an address only; static sizes and strides
+    results, its scalars, and the number of the tile. A phase on a GPU gets the
+    addresses and scalars themselves. Dynamic sizes are passed as scalars. A buffer is passed as an address only; static sizes and strides
     follow from its type.
 
     ```mlir

@@ -91,6 +91,7 @@ struct PlaceBuffers : lockstep::impl::PlaceBuffersPassBase<PlaceBuffers> {
       return signalPassFailure();
     function->setAttr(kNumBuffersAttr,
                       builder.getI64IntegerAttr(numBuffers + 1));
+    function->setAttr(kHasScratchAttr, builder.getUnitAttr());
     Value tile = entry.getArguments().back();
     Value first = arith::MulIOp::create(
         builder, loc, tile,

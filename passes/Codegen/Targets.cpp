@@ -14,6 +14,10 @@ using namespace lockstep;
 static constexpr CodegenTarget kTargets[] = {
     {"x86-64-v3", "x86_64_v3", 256, 16},
     {"x86-64-v4", "x86_64_v4", 512, 32},
+    {"sm_80", "sm_80", 0, 0, "cuda", "+ptx82"},
+    {"sm_90", "sm_90", 0, 0, "cuda", "+ptx82"},
+    {"sm_90a", "sm_90a", 0, 0, "cuda", "+ptx82"},
+    {"sm_100", "sm_100", 0, 0, "cuda", "+ptx87"},
 };
 
 llvm::Expected<const CodegenTarget *>
@@ -56,13 +60,18 @@ lockstep::createTargetMachine(const CodegenTarget &target, bool optimize) {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
     // Kernels contain no checksums, and the search for them takes exponential
     // time in the size of a loop's expressions.
     llvm::DisableLIRP::HashRecognize = true;
     return true;
   }();
   (void)initialized;
-  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  llvm::Triple triple(target.isGpu() ? "nvptx64-nvidia-cuda"
+                                     : "x86_64-unknown-linux-gnu");
   std::string error;
   const llvm::Target *backend =
       llvm::TargetRegistry::lookupTarget(triple, error);
@@ -71,9 +80,8 @@ lockstep::createTargetMachine(const CodegenTarget &target, bool optimize) {
   llvm::TargetOptions options;
   // Allows the linker to drop unused functions.
   options.FunctionSections = true;
-  return std::unique_ptr<llvm::TargetMachine>(
-      backend->createTargetMachine(triple, target.name, /*Features=*/"",
-                                   options, llvm::Reloc::PIC_, std::nullopt,
-                                   optimize ? llvm::CodeGenOptLevel::Aggressive
-                                            : llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
+      triple, target.name, target.ptx, options, llvm::Reloc::PIC_, std::nullopt,
+      optimize ? llvm::CodeGenOptLevel::Aggressive
+               : llvm::CodeGenOptLevel::Default));
 }

@@ -15,15 +15,21 @@ class TargetMachine;
 
 namespace lockstep {
 
-/// An instruction set. Code is never generated for "the host", so that an
+/// A processor or GPU. Code is never generated for "the host", so that an
 /// artifact has the same bytes on whatever machine it is compiled.
 struct CodegenTarget {
   llvm::StringLiteral
       name; ///< As the user and LLVM write it, e.g. `x86-64-v3`.
   llvm::StringLiteral
-      symbol;            ///< Name of its `device.binary`, e.g. `x86_64_v3`.
-  unsigned vectorBits;   ///< Width of a vector register.
-  unsigned numRegisters; ///< Number of vector registers.
+      symbol;                ///< Name of its `device.binary`, e.g. `x86_64_v3`.
+  unsigned vectorBits = 0;   ///< Width of a vector register.
+  unsigned numRegisters = 0; ///< Number of vector registers.
+  /// The kind of the devices that execute the code; empty: `cpu`.
+  llvm::StringLiteral device = "";
+  /// The version of PTX, as a feature for LLVM; empty for processors.
+  llvm::StringLiteral ptx = "";
+
+  bool isGpu() const { return !ptx.empty(); }
 
   /// Number of elements of a type of `bits` bits in a register.
   unsigned getLanes(unsigned bits) const { return vectorBits / bits; }

@@ -1,0 +1,186 @@
+//===- LowerKernelPhases.cpp - Lower linalg on memory to GPU threads ------===//
+
+#include "dialect/Interfaces/ElementBytes.h"
+#include "passes/Codegen/Gpu/EmitThreads.h"
+#include "passes/Codegen/InPlace.h"
+#include "passes/Passes.h"
+#include "runtime/artifact/GpuSymbols.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace lockstep {
+#define GEN_PASS_DEF_LOWERKERNELPHASESPASS
+#include "passes/Passes.h.inc"
+} // namespace lockstep
+
+using namespace lockstep;
+using namespace mlir;
+
+/// Of intermediate buffers, so that threads access whole segments of memory.
+static constexpr int64_t kAlignment = 256;
+/// Where an intermediate buffer is in the working memory of its kernel.
+static constexpr StringLiteral kOffsetAttr = "lockstep.offset";
+
+static LogicalResult checkOperations(func::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) {
+    if (isa<cf::AssertOp>(op))
+      return WalkResult(op->emitError("no code for an assertion on a GPU"));
+    // LLVM's is not exact.
+    if (isa<arith::RemFOp>(op))
+      return WalkResult(op->emitError("no code for '")
+                        << op->getName() << "' on a GPU");
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Gives each intermediate buffer a place of its own in working memory, the
+/// same in all phases. Returns the number of bytes.
+static FailureOr<int64_t> chooseOffsets(func::FuncOp function) {
+  Builder builder(function.getContext());
+  int64_t bytes = 0;
+  WalkResult result = function.walk([&](memref::AllocOp alloc) {
+    MemRefType type = alloc.getType();
+    if (!type.hasStaticShape())
+      return WalkResult(
+          alloc.emitError("expected intermediate values of static "
+                          "shape, found ")
+          << type);
+    alloc->setAttr(kOffsetAttr, builder.getI64IntegerAttr(bytes));
+    bytes += llvm::alignTo(type.getNumElements() *
+                               getElementBytes(type.getElementType()),
+                           kAlignment);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  function.walk([](memref::DeallocOp dealloc) { dealloc.erase(); });
+  return bytes;
+}
+
+/// Replaces the intermediate buffers by views of the argument `scratch`.
+static void placeBuffers(func::FuncOp function, Value scratch) {
+  SmallVector<memref::AllocOp> allocs;
+  function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  for (memref::AllocOp alloc : allocs) {
+    Value offset = arith::ConstantIndexOp::create(
+        builder, alloc.getLoc(),
+        alloc->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt());
+    Value place =
+        memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
+                               scratch, offset, ValueRange());
+    alloc.replaceAllUsesWith(place);
+    alloc.erase();
+  }
+}
+
+/// Erases what belongs to other phases, and what is then unused.
+static void keepOnly(func::FuncOp function, const Phase &phase) {
+  Block &body = function.getBody().front();
+  SmallVector<Operation *> others;
+  Aliases aliases(function);
+  for (Operation &op : body.without_terminator())
+    if (!llvm::is_contained(phase.ops, &op) && !isTransparent(&op, aliases))
+      others.push_back(&op);
+  for (Operation *op : llvm::reverse(others))
+    op->erase();
+}
+
+namespace {
+struct LowerKernelPhases
+    : lockstep::impl::LowerKernelPhasesPassBase<LowerKernelPhases> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> functions;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(kNumBuffersAttr))
+        functions.push_back(function);
+    for (func::FuncOp function : functions)
+      if (failed(lower(function)))
+        return signalPassFailure();
+  }
+
+  LogicalResult lower(func::FuncOp function) {
+    if (failed(checkOperations(function)))
+      return failure();
+    FailureOr<int64_t> bytes = chooseOffsets(function);
+    if (failed(bytes))
+      return failure();
+    replaceTile(function);
+    addScratch(function, *bytes);
+
+    OpBuilder builder(function);
+    SmallVector<int64_t> launches;
+    std::string symbol = runtime::gpuSymbol(function.getSymName().str());
+    size_t count = splitPhases(function).size();
+    for (size_t i = 0; i < count; ++i) {
+      // In the same order in each copy.
+      func::FuncOp copy = function.clone();
+      copy.setSymName(runtime::gpuPhaseSymbol(symbol, i));
+      builder.insert(copy);
+      std::vector<Phase> phases = splitPhases(copy);
+      const Phase &phase = phases[i];
+      keepOnly(copy, phase);
+      emitThreads(copy, phase);
+      if (function->hasAttr(kHasScratchAttr))
+        placeBuffers(copy, getScratch(copy));
+      cleanUp(copy);
+      copy->setAttr(kThreadsAttr, builder.getI64IntegerAttr(phase.threads));
+      launches.append({phase.blocks, phase.threads});
+    }
+    // What is left describes the kernel.
+    function.eraseBody();
+    function.setPrivate();
+    function->removeAttr(kNumBuffersAttr);
+    function->setAttr(kLaunchesAttr, builder.getDenseI64ArrayAttr(launches));
+    function->setAttr(kGridAttr, builder.getI64IntegerAttr(1));
+    return success();
+  }
+
+  /// There are no tiles: a launch executes the whole kernel.
+  static void replaceTile(func::FuncOp function) {
+    Block &entry = function.getBody().front();
+    unsigned last = function.getNumArguments() - 1;
+    OpBuilder builder = OpBuilder::atBlockBegin(&entry);
+    if (!entry.getArgument(last).use_empty())
+      entry.getArgument(last).replaceAllUsesWith(
+          arith::ConstantIndexOp::create(builder, function.getLoc(), 0));
+    (void)function.eraseArgument(last);
+  }
+
+  /// Adds the argument for working memory behind the other buffers, if this
+  /// code or that for another target needs it.
+  static void addScratch(func::FuncOp function, int64_t bytes) {
+    Builder builder(function.getContext());
+    function->setAttr(kScratchAttr, builder.getI64IntegerAttr(bytes));
+    if (bytes == 0 && !function->hasAttr(kNeedsScratchAttr))
+      return;
+    unsigned numBuffers =
+        function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt();
+    auto type = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
+    (void)function.insertArgument(numBuffers, type, {}, function.getLoc());
+    function->setAttr(kNumBuffersAttr,
+                      builder.getI64IntegerAttr(numBuffers + 1));
+    function->setAttr(kHasScratchAttr, builder.getUnitAttr());
+  }
+
+  static Value getScratch(func::FuncOp function) {
+    return function.getArgument(
+        function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt() - 1);
+  }
+
+  static void cleanUp(func::FuncOp function) {
+    IRRewriter rewriter(function.getContext());
+    DominanceInfo dominance(function);
+    eliminateCommonSubExpressions(rewriter, dominance, function);
+  }
+};
+} // namespace

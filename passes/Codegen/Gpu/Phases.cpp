@@ -1,0 +1,172 @@
+//===- Phases.cpp - Kernels as sequences of grids -------------------------===//
+
+#include "passes/Codegen/Gpu/Phases.h"
+
+#include "passes/Codegen/Combiner.h"
+#include "passes/Codegen/Product.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+/// From this many iterations on, a thread for each occupies a GPU.
+static constexpr int64_t kManyIterations = 4096;
+/// A product with fewer results is shared by blocks.
+static constexpr int64_t kFewProducts = 256;
+static constexpr int64_t kMaxThreads = 256, kWarp = 32;
+
+static int64_t multiply(const LoopStage &stage, ArrayRef<unsigned> dims) {
+  int64_t product = 1;
+  for (unsigned dim : dims)
+    product *= stage.sizes[dim];
+  return product;
+}
+
+/// The number of threads for `work` iterations: a power of two, whole warps.
+static int64_t chooseThreads(int64_t work) {
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(work, 1)),
+                             kWarp, kMaxThreads);
+}
+
+/// The outer loops whose iterations are independent. A group leaves one of them
+/// to the vectors of a processor, which a GPU does not have.
+static unsigned getIndependentDepth(const LoopGroup &group) {
+  if (group.canSplitOwnLoop)
+    return 1;
+  bool isElementwise = llvm::all_of(group.stages, [&](const LoopStage &stage) {
+    return stage.reductionDims.empty() &&
+           stage.parallelDims.size() == group.depth + 1;
+  });
+  return isElementwise ? group.depth + 1 : group.depth;
+}
+
+/// Whether the threads of a block should share each reduction: if there are too
+/// few results for a thread each, or threads would read distant elements.
+static bool reducesByBlock(const Phase &phase) {
+  int64_t most = 1;
+  bool isContiguous = false, isProduct = false;
+  for (const LoopStage &stage : phase.group->stages) {
+    if (stage.reductionDims.empty())
+      continue;
+    most = std::max(most, multiply(stage, stage.reductionDims));
+    isContiguous |= reducesContiguously(stage);
+    isProduct |= matchProduct(stage.op).has_value();
+    if (!matchCombiner(stage.op))
+      return false;
+  }
+  if (most < kFewElements)
+    return false;
+  // Neighboring threads read the same row of one factor, and neighboring
+  // elements of the other.
+  return isProduct ? phase.iterations < kFewProducts
+                   : isContiguous || phase.iterations < kManyIterations;
+}
+
+/// Chooses the grid of a phase with a group.
+static void arrange(Phase &phase) {
+  const LoopGroup &group = *phase.group;
+  const LoopStage &first = group.stages.front();
+  phase.depth = getIndependentDepth(group);
+  phase.iterations =
+      multiply(first, ArrayRef(first.parallelDims).take_front(phase.depth));
+  bool hasInnerLoops = llvm::any_of(group.stages, [&](const LoopStage &stage) {
+    return stage.parallelDims.size() > phase.depth;
+  });
+  if (!hasInnerLoops && !reducesByBlock(phase)) {
+    phase.kind = Phase::Kind::ThreadPerIteration;
+    phase.threads = chooseThreads(phase.iterations);
+    phase.blocks = llvm::divideCeil(phase.iterations, phase.threads);
+    return;
+  }
+  int64_t work = 1;
+  for (const LoopStage &stage : group.stages)
+    work = std::max(
+        work,
+        multiply(stage, ArrayRef(stage.parallelDims).drop_front(phase.depth)) *
+            multiply(stage, stage.reductionDims));
+  phase.kind = Phase::Kind::BlockPerIteration;
+  phase.threads = chooseThreads(work);
+  phase.blocks = phase.iterations;
+}
+
+/// The group of a branch without results that consists of nothing else: a copy
+/// that is left out if two buffers are the same.
+static std::optional<LoopGroup> getBranchGroup(Operation &op,
+                                               const Aliases &aliases) {
+  auto branch = dyn_cast<scf::IfOp>(op);
+  if (!branch || branch.getNumResults() > 0 || !branch.getElseRegion().empty())
+    return std::nullopt;
+  SmallVector<LoopGroup> groups =
+      groupStages(*branch.thenBlock(), aliases, [&](Operation *inner) {
+        return isTransparent(inner, aliases);
+      });
+  if (groups.size() != 1)
+    return std::nullopt;
+  for (Operation &inner : branch.thenBlock()->without_terminator())
+    if (!isTransparent(&inner, aliases) &&
+        llvm::none_of(groups.front().stages, [&](LoopStage &stage) {
+          return stage.op.getOperation() == &inner;
+        }))
+      return std::nullopt;
+  return groups.front();
+}
+
+/// Whether later phases use values of an operation of `phase`.
+static bool hasOutsideUsers(const Phase &phase) {
+  return llvm::any_of(phase.ops, [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+      return !llvm::is_contained(phase.ops, ancestor);
+    });
+  });
+}
+
+std::vector<Phase> lockstep::splitPhases(func::FuncOp function) {
+  Block &body = function.getBody().front();
+  Aliases aliases(function);
+  auto isShared = [&](Operation *op) {
+    return isTransparent(op, aliases) || isa<memref::DeallocOp>(op);
+  };
+  SmallVector<LoopGroup> groups = groupStages(body, aliases, isShared);
+  llvm::DenseMap<Operation *, unsigned> groupOf;
+  for (auto [i, group] : llvm::enumerate(groups))
+    for (LoopStage &stage : group.stages)
+      groupOf[stage.op] = i;
+
+  std::vector<Phase> phases;
+  Phase everything;
+  auto addGroup = [&](LoopGroup group, ArrayRef<Operation *> ops) {
+    Phase phase;
+    phase.group = std::move(group);
+    phase.ops.assign(ops.begin(), ops.end());
+    arrange(phase);
+    phases.push_back(std::move(phase));
+  };
+  for (Operation &op : body.without_terminator()) {
+    if (isShared(&op))
+      continue;
+    everything.ops.push_back(&op);
+    if (auto found = groupOf.find(&op); found != groupOf.end()) {
+      LoopGroup &group = groups[found->second];
+      if (group.stages.front().op.getOperation() == &op)
+        addGroup(group, llvm::map_to_vector(
+                            group.stages, [](LoopStage &stage) -> Operation * {
+                              return stage.op;
+                            }));
+      continue;
+    }
+    if (std::optional<LoopGroup> group = getBranchGroup(op, aliases)) {
+      addGroup(*group, &op);
+      continue;
+    }
+    if (phases.empty() || phases.back().kind != Phase::Kind::OneBlock)
+      phases.emplace_back();
+    phases.back().ops.push_back(&op);
+  }
+  if (llvm::any_of(phases, hasOutsideUsers))
+    return {everything};
+  return phases;
+}

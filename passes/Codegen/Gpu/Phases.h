@@ -1,0 +1,47 @@
+//===- Phases.h - Kernels as sequences of grids -----------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_CODEGEN_GPU_PHASES_H
+#define LOCKSTEP_PASSES_CODEGEN_GPU_PHASES_H
+
+#include "passes/Codegen/LoopGroup.h"
+
+#include <vector>
+
+namespace lockstep {
+
+/// A reduction of fewer elements is left to one thread.
+inline constexpr int64_t kFewElements = 64;
+
+/// A part of a kernel that a GPU executes as one grid of blocks of threads. The
+/// phases of a kernel are launched one after the other: a phase sees all that
+/// an earlier one has written.
+struct Phase {
+  /// How the iterations of the outer loops of a group are distributed.
+  enum class Kind {
+    /// One thread executes all operations of an iteration.
+    ThreadPerIteration,
+    /// The threads of one block share the inner loops of an iteration.
+    BlockPerIteration,
+    /// There is no group: the threads of one block execute everything, and
+    /// share the loops of each operation.
+    OneBlock
+  };
+  Kind kind = Kind::OneBlock;
+  /// The operations in the entry block of the function.
+  llvm::SmallVector<mlir::Operation *> ops;
+  /// Their loops, unless the kind is `OneBlock`.
+  std::optional<LoopGroup> group;
+  /// The number of outer loops that are distributed, and of their iterations.
+  unsigned depth = 0;
+  int64_t iterations = 1;
+  int64_t blocks = 1, threads = 256;
+};
+
+/// Divides a kernel on memory into phases. Operations that belong to none have
+/// no effects, or read memory that the kernel does not write: every phase may
+/// repeat them.
+std::vector<Phase> splitPhases(mlir::func::FuncOp function);
+
+} // namespace lockstep
+
+#endif

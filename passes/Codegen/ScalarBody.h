@@ -1,0 +1,43 @@
+//===- ScalarBody.h - Bodies of generics on scalars -------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_CODEGEN_SCALARBODY_H
+#define LOCKSTEP_PASSES_CODEGEN_SCALARBODY_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace lockstep {
+
+/// Emits one iteration of an operation on memory: loads of elements, the body,
+/// and stores.
+class ScalarBody {
+public:
+  /// Buffers that have been shrunk to one row, with the positions of the
+  /// indices that are zero.
+  using Rows = llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>;
+
+  /// `dims` are the values of the operation's dimensions; null ones are zero.
+  /// `rows` may be null. Code is inserted where `builder` stands.
+  ScalarBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
+             llvm::ArrayRef<mlir::Value> dims, const Rows *rows = nullptr)
+      : builder(builder), op(op), dims(dims), rows(rows) {}
+
+  /// The indices of the iteration's element of an operand in memory.
+  llvm::SmallVector<mlir::Value> getIndices(mlir::OpOperand &operand);
+  /// The iteration's element of an operand, which may also be a scalar.
+  mlir::Value load(mlir::OpOperand &operand);
+  /// The yielded values. Reductions read their partial results from
+  /// `accumulators`, or from memory if there are none.
+  llvm::SmallVector<mlir::Value> evaluate(mlir::ValueRange accumulators = {});
+  /// Stores the elements of the results.
+  void store(mlir::ValueRange results);
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::linalg::GenericOp op;
+  llvm::ArrayRef<mlir::Value> dims;
+  const Rows *rows;
+};
+
+} // namespace lockstep
+
+#endif

@@ -1,0 +1,45 @@
+// RUN: lockstep-opt %s --generate-code="targets=sm_90" --split-input-file -verify-diagnostics
+
+#id = affine_map<(i) -> (i)>
+device.kernel @remainder(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    // expected-error@+1 {{no code for 'arith.remf' on a GPU}}
+    %s = arith.remf %x, %x : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  device.yield %r : tensor<8xf32>
+}
+
+// -----
+
+device.kernel @asserts(%a: tensor<8xf32>, %i: index) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %fits = arith.cmpi sge, %i, %c0 : index
+  // expected-error@+1 {{no code for an assertion on a GPU}}
+  cf.assert %fits, "expected an index that is not negative"
+  device.yield %a : tensor<8xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+device.kernel @dynamic(%a: tensor<?xf32>, %n: index) -> tensor<f32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  // expected-error@+1 {{expected intermediate values of static shape, found 'memref<?xf32>'}}
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%p = %e) -> (tensor<?xf32>) {
+    %next = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<?xf32>) outs(%p : tensor<?xf32>) {
+    ^bb0(%x: f32, %y: f32):
+      %s = arith.addf %x, %y : f32
+      linalg.yield %s : f32
+    } -> tensor<?xf32>
+    scf.yield %next : tensor<?xf32>
+  }
+  %x = tensor.extract %r[%c0] : tensor<?xf32>
+  %s = tensor.from_elements %x : tensor<f32>
+  device.yield %s : tensor<f32>
+}
