@@ -236,13 +236,14 @@ static void finish(LoopGroup &group) {
 
 SmallVector<LoopGroup>
 lockstep::groupStages(Block &block, const Aliases &aliases,
-                      llvm::function_ref<bool(Operation *)> isTransparent) {
+                      llvm::function_ref<bool(Operation *)> isTransparent,
+                      llvm::function_ref<bool(Operation *)> isExcluded) {
   SmallVector<LoopGroup> groups;
   bool isOpen = false; // whether the last group may grow
   for (Operation &op : block) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
     std::optional<LoopStage> stage;
-    if (generic)
+    if (generic && !isExcluded(&op))
       stage = makeStage(generic);
     if (!stage) {
       isOpen = isOpen && !generic && isTransparent(&op);

@@ -52,11 +52,14 @@ bool reducesContiguously(const LoopStage &stage);
 /// result's last dimension: whole rows are added to the result.
 bool runsAlongRows(const LoopStage &stage);
 
-/// Divides the generics of the block into groups, in order. Operations for
-/// which `isTransparent` holds may be between members of a group.
-llvm::SmallVector<LoopGroup>
-groupStages(mlir::Block &block, const Aliases &aliases,
-            llvm::function_ref<bool(mlir::Operation *)> isTransparent);
+/// Divides the generics of the block into groups, in order, without those for
+/// which `isExcluded` holds. Operations for which `isTransparent` holds may be
+/// between members of a group.
+llvm::SmallVector<LoopGroup> groupStages(
+    mlir::Block &block, const Aliases &aliases,
+    llvm::function_ref<bool(mlir::Operation *)> isTransparent,
+    llvm::function_ref<bool(mlir::Operation *)> isExcluded =
+        [](mlir::Operation *) { return false; });
 
 /// Finds buffers that only this group uses, and of which each iteration of the
 /// outer loops needs only one row, so that they can be shrunk to it. Returns

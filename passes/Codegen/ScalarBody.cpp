@@ -35,6 +35,9 @@ SmallVector<Value> ScalarBody::getIndices(OpOperand &operand) {
 Value ScalarBody::load(OpOperand &operand) {
   if (!isa<MemRefType>(operand.get().getType()))
     return operand.get();
+  if (elements)
+    if (Value element = elements->lookup(operand.get()))
+      return element;
   return memref::LoadOp::create(builder, op.getLoc(), operand.get(),
                                 getIndices(operand));
 }

@@ -15,11 +15,16 @@ public:
   /// indices that are zero.
   using Rows = llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>;
 
+  /// The current elements of buffers, which need not be loaded.
+  using Elements = llvm::DenseMap<mlir::Value, mlir::Value>;
+
   /// `dims` are the values of the operation's dimensions; null ones are zero.
-  /// `rows` may be null. Code is inserted where `builder` stands.
+  /// `rows` and `elements` may be null. Code is inserted where `builder`
+  /// stands.
   ScalarBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
-             llvm::ArrayRef<mlir::Value> dims, const Rows *rows = nullptr)
-      : builder(builder), op(op), dims(dims), rows(rows) {}
+             llvm::ArrayRef<mlir::Value> dims, const Rows *rows = nullptr,
+             const Elements *elements = nullptr)
+      : builder(builder), op(op), dims(dims), rows(rows), elements(elements) {}
 
   /// The indices of the iteration's element of an operand in memory.
   llvm::SmallVector<mlir::Value> getIndices(mlir::OpOperand &operand);
@@ -36,6 +41,7 @@ private:
   mlir::linalg::GenericOp op;
   llvm::ArrayRef<mlir::Value> dims;
   const Rows *rows;
+  const Elements *elements;
 };
 
 } // namespace lockstep

@@ -3,37 +3,20 @@
 #include "passes/Codegen/Gpu/EmitThreads.h"
 
 #include "passes/Codegen/Combiner.h"
+#include "passes/Codegen/Gpu/ThreadBuilder.h"
 #include "passes/Codegen/PlainLoops.h"
 #include "passes/Codegen/ScalarBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace lockstep;
 using namespace mlir;
 
-/// The address space of memory that the threads of a block share.
-static constexpr int64_t kSharedSpace = 3;
-
 namespace {
-class Emitter {
+class Emitter : ThreadBuilder {
 public:
-  Emitter(func::FuncOp function, int64_t threads)
-      : builder(function.getContext()), function(function), threads(threads) {
-    builder.setInsertionPointToStart(&function.getBody().front());
-    Location loc = function.getLoc();
-    auto read = [&](Value number) -> Value {
-      return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
-                                          number);
-    };
-    Type i32 = builder.getI32Type();
-    thread = read(NVVM::ThreadIdXOp::create(builder, loc, i32));
-    block = read(NVVM::BlockIdXOp::create(builder, loc, i32));
-  }
+  using ThreadBuilder::ThreadBuilder;
 
   void emitGroup(const Phase &phase) {
     const LoopGroup &group = *phase.group;
@@ -100,77 +83,6 @@ public:
   }
 
 private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  }
-
-  void barrier() { NVVM::Barrier0Op::create(builder, loc); }
-
-  Value isBelow(Value a, Value b) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b);
-  }
-
-  Value isFirstThread() {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread,
-                                 constant(0));
-  }
-
-  void onlyIf(Value condition, llvm::function_ref<void()> body) {
-    auto branch = scf::IfOp::create(builder, loc, condition);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    body();
-  }
-
-  Value toValue(OpFoldResult size) {
-    return getValueOrCreateConstantIndexOp(builder, loc, size);
-  }
-
-  /// The indices along loops of these sizes of the iteration of this number, of
-  /// which the last varies fastest. Divides numbers of 32 bits where they
-  /// suffice, which takes a fourth of the instructions.
-  SmallVector<Value> delinearize(Value number, ArrayRef<OpFoldResult> sizes) {
-    int64_t product = 1;
-    bool isSmall = true;
-    for (OpFoldResult size : sizes) {
-      std::optional<int64_t> fixed = getConstantIntValue(size);
-      isSmall = isSmall && fixed && *fixed < INT32_MAX &&
-                (product *= *fixed) < INT32_MAX;
-    }
-    Type type = isSmall ? Type(builder.getI32Type()) : builder.getIndexType();
-    auto convert = [&](Value value, Type to) -> Value {
-      return value.getType() == to
-                 ? value
-                 : Value(arith::IndexCastUIOp::create(builder, loc, to, value));
-    };
-    SmallVector<Value> indices(sizes.size());
-    Value rest = convert(number, type);
-    for (size_t i = sizes.size(); i-- > 0;) {
-      Value own = rest;
-      if (i > 0) {
-        Value size = convert(toValue(sizes[i]), type);
-        own = arith::RemUIOp::create(builder, loc, rest, size);
-        rest = arith::DivUIOp::create(builder, loc, rest, size);
-      }
-      indices[i] = convert(own, builder.getIndexType());
-    }
-    return indices;
-  }
-
-  /// A loop over [first, end) with this step.
-  scf::ForOp
-  loop(Value first, Value end, Value step, ValueRange carried,
-       llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-    auto made = scf::ForOp::create(builder, loc, first, end, step, carried);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(made.getBody());
-    SmallVector<Value> results =
-        body(made.getInductionVar(), made.getRegionIterArgs());
-    if (!carried.empty())
-      scf::YieldOp::create(builder, loc, results);
-    return made;
-  }
-
   /// The dimensions of an operation, with the sizes of its loops.
   struct Loops {
     SmallVector<Range> ranges;
@@ -349,7 +261,10 @@ private:
             .getResult(0);
     for (unsigned dim : loops.reduction)
       loops.dims[dim] = Value();
-    Value partial = getSharedMemory(neutral.getType());
+    memref::GlobalOp &memory = shared[neutral.getType()];
+    if (!memory)
+      memory = createShared(threads, neutral.getType());
+    Value partial = getShared(memory);
     memref::StoreOp::create(builder, loc, own, partial, thread);
     for (int64_t half = threads / 2; half > 0; half /= 2) {
       barrier();
@@ -373,30 +288,7 @@ private:
     barrier();
   }
 
-  /// An element of shared memory for each thread.
-  Value getSharedMemory(Type element) {
-    auto type = MemRefType::get(threads, element, MemRefLayoutAttrInterface(),
-                                builder.getI64IntegerAttr(kSharedSpace));
-    memref::GlobalOp &global = shared[element];
-    if (!global) {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPoint(function);
-      std::string name =
-          (function.getSymName() + "$shared" + Twine(shared.size() - 1)).str();
-      global = memref::GlobalOp::create(
-          builder, loc, name, builder.getStringAttr("private"), type,
-          /*initial_value=*/builder.getUnitAttr(), /*constant=*/false,
-          /*alignment=*/IntegerAttr());
-    }
-    return memref::GetGlobalOp::create(builder, loc, type, global.getSymName());
-  }
-
-  OpBuilder builder;
-  func::FuncOp function;
-  Location loc = function.getLoc();
-  int64_t threads;
-  /// The numbers of the thread in its block, and of the block.
-  Value thread, block;
+  /// Of each type, an element for each thread.
   llvm::DenseMap<Type, memref::GlobalOp> shared;
 };
 } // namespace

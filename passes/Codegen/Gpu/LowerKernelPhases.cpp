@@ -2,6 +2,7 @@
 
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Gpu/EmitThreads.h"
+#include "passes/Codegen/Gpu/Remainders.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Passes.h"
 #include "runtime/artifact/GpuSymbols.h"
@@ -33,10 +34,6 @@ static LogicalResult checkOperations(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
     if (isa<cf::AssertOp>(op))
       return WalkResult(op->emitError("no code for an assertion on a GPU"));
-    // LLVM's is not exact.
-    if (isa<arith::RemFOp>(op))
-      return WalkResult(op->emitError("no code for '")
-                        << op->getName() << "' on a GPU");
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
@@ -127,9 +124,13 @@ struct LowerKernelPhases
       copy.setSymName(runtime::gpuPhaseSymbol(symbol, i));
       builder.insert(copy);
       std::vector<Phase> phases = splitPhases(copy);
-      const Phase &phase = phases[i];
+      Phase &phase = phases[i];
       keepOnly(copy, phase);
-      emitThreads(copy, phase);
+      if (phase.product)
+        emitTiles(copy, *phase.product, phase.tiles);
+      else
+        emitThreads(copy, phase);
+      expandRemainders(copy);
       if (function->hasAttr(kHasScratchAttr))
         placeBuffers(copy, getScratch(copy));
       cleanUp(copy);

@@ -124,13 +124,49 @@ static bool hasOutsideUsers(const Phase &phase) {
   });
 }
 
+/// The products of the entry block that are computed by tiles, with what is
+/// fused with them.
+static std::vector<Phase> findProducts(func::FuncOp function) {
+  std::vector<Phase> phases;
+  llvm::SmallDenseSet<Operation *> used;
+  for (auto op : function.getBody().front().getOps<linalg::GenericOp>()) {
+    std::optional<Product> product = matchProduct(op);
+    std::optional<ProductTiles> tiles;
+    if (product && !used.contains(op))
+      tiles = chooseProductTiles(*product);
+    if (!tiles)
+      continue;
+    Phase phase;
+    phase.kind = Phase::Kind::Tiles;
+    phase.product = collectProductGroup(*product, function);
+    phase.tiles = *tiles;
+    phase.blocks = tiles->blocks;
+    phase.threads = tiles->getThreads();
+    if (phase.product->fill)
+      phase.ops.push_back(phase.product->fill);
+    phase.ops.push_back(op);
+    phase.ops.append(phase.product->epilogue.begin(),
+                     phase.product->epilogue.end());
+    used.insert(phase.ops.begin(), phase.ops.end());
+    phases.push_back(std::move(phase));
+  }
+  return phases;
+}
+
 std::vector<Phase> lockstep::splitPhases(func::FuncOp function) {
   Block &body = function.getBody().front();
   Aliases aliases(function);
   auto isShared = [&](Operation *op) {
     return isTransparent(op, aliases) || isa<memref::DeallocOp>(op);
   };
-  SmallVector<LoopGroup> groups = groupStages(body, aliases, isShared);
+  std::vector<Phase> products = findProducts(function);
+  llvm::DenseMap<Operation *, Phase *> productOf;
+  for (Phase &phase : products)
+    for (Operation *op : phase.ops)
+      productOf[op] = &phase;
+  SmallVector<LoopGroup> groups =
+      groupStages(body, aliases, isShared,
+                  [&](Operation *op) { return productOf.contains(op); });
   llvm::DenseMap<Operation *, unsigned> groupOf;
   for (auto [i, group] : llvm::enumerate(groups))
     for (LoopStage &stage : group.stages)
@@ -149,6 +185,11 @@ std::vector<Phase> lockstep::splitPhases(func::FuncOp function) {
     if (isShared(&op))
       continue;
     everything.ops.push_back(&op);
+    if (Phase *product = productOf.lookup(&op)) {
+      if (product->product->product.op.getOperation() == &op)
+        phases.push_back(*product);
+      continue;
+    }
     if (auto found = groupOf.find(&op); found != groupOf.end()) {
       LoopGroup &group = groups[found->second];
       if (group.stages.front().op.getOperation() == &op)

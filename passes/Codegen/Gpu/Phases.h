@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_PASSES_CODEGEN_GPU_PHASES_H
 #define LOCKSTEP_PASSES_CODEGEN_GPU_PHASES_H
 
+#include "passes/Codegen/Gpu/EmitTiles.h"
 #include "passes/Codegen/LoopGroup.h"
 
 #include <vector>
@@ -24,13 +25,18 @@ struct Phase {
     BlockPerIteration,
     /// There is no group: the threads of one block execute everything, and
     /// share the loops of each operation.
-    OneBlock
+    OneBlock,
+    /// The threads of a block share a tile of a product.
+    Tiles
   };
   Kind kind = Kind::OneBlock;
   /// The operations in the entry block of the function.
   llvm::SmallVector<mlir::Operation *> ops;
-  /// Their loops, unless the kind is `OneBlock`.
+  /// Their loops, for the first two kinds.
   std::optional<LoopGroup> group;
+  /// The product and its epilogue, for `Tiles`.
+  std::optional<ProductGroup> product;
+  ProductTiles tiles;
   /// The number of outer loops that are distributed, and of their iterations.
   unsigned depth = 0;
   int64_t iterations = 1;

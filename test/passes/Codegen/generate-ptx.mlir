@@ -12,7 +12,7 @@
 // CHECK: device.binary @x86_64_v3 target "x86-64-v3" {object = dense<"0x7F454C46
 
 // Addresses and scalars are arguments, not arrays of them.
-// LLVM: llvm.mlir.global private @{{.*}}() {addr_space = 3 : i32} : !llvm.array<128 x f32>
+// LLVM: llvm.mlir.global private @{{.*}}() {addr_space = 3 : i32{{.*}}} : !llvm.array<128 x f32>
 // LLVM: llvm.func @sums$0(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr, %arg3: i64)
 // LLVM-SAME: lockstep.threads = 128 : i64
 // LLVM: nvvm.barrier0

@@ -1,19 +1,5 @@
 // RUN: lockstep-opt %s --generate-code="targets=sm_90" --split-input-file -verify-diagnostics
 
-#id = affine_map<(i) -> (i)>
-device.kernel @remainder(%a: tensor<8xf32>) -> tensor<8xf32> {
-  %e = tensor.empty() : tensor<8xf32>
-  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    // expected-error@+1 {{no code for 'arith.remf' on a GPU}}
-    %s = arith.remf %x, %x : f32
-    linalg.yield %s : f32
-  } -> tensor<8xf32>
-  device.yield %r : tensor<8xf32>
-}
-
-// -----
-
 device.kernel @asserts(%a: tensor<8xf32>, %i: index) -> tensor<8xf32> {
   %c0 = arith.constant 0 : index
   %fits = arith.cmpi sge, %i, %c0 : index

@@ -14,6 +14,8 @@ import tempfile
 
 import numpy as np
 
+import gpu
+
 OPT = os.environ.get("LOCKSTEP_OPT", "lockstep-opt")
 LEVELS = ["O0", "O2"]
 TYPES = {
@@ -42,6 +44,12 @@ def host_targets():
     if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= flags:
         targets.append("x86-64-v4")
     return targets
+
+
+def all_targets():
+    """The targets that code can be tested for: those of the machine, and a GPU
+    if there is a driver."""
+    return host_targets() + (["sm_90"] if gpu.DRIVER else [])
 
 
 class CompileError(Exception):
@@ -97,8 +105,7 @@ class Kernel:
             if match
             else [-1] * len(self.results)
         )
-        self.function = library[self.name]
-        self.function.restype = None
+        self.library = library
 
     def bind(self, *arguments, scalars=(), in_place=False, tiles=None):
         """Returns (run, results): `run()` executes all tiles once."""
@@ -126,17 +133,39 @@ class Kernel:
             else []
         )
         everything = buffers + results + scratch
+        if isinstance(self.library, gpu.Module):
+            return self.on_gpu(everything, scalars), results
         pointers = (ctypes.c_void_p * max(len(everything), 1))(
             *[b.ctypes.data for b in everything]
         )
         numbers = (ctypes.c_int64 * max(len(scalars), 1))(*scalars)
         order = range(self.grid) if tiles is None else tiles
+        function = self.library[self.name]
+        function.restype = None
 
         def run(keep=everything):
             for tile in order:
-                self.function(pointers, numbers, ctypes.c_int64(tile))
+                function(pointers, numbers, ctypes.c_int64(tile))
 
         return run, results
+
+    def on_gpu(self, buffers, scalars):
+        """Buffers that are the same memory are so on the device."""
+        places = {}
+
+        def run():
+            for buffer in buffers:
+                at = buffer.ctypes.data
+                if at not in places:
+                    places[at] = gpu.driver().allocate(buffer)
+                gpu.driver().copy_in(places[at], buffer)
+            self.library.launch(
+                self.name, [places[b.ctypes.data] for b in buffers], scalars
+            )
+            for buffer in buffers:
+                gpu.driver().copy_out(buffer, places[buffer.ctypes.data])
+
+        return run
 
     def __call__(self, *arguments, **options):
         run, results = self.bind(*arguments, **options)
@@ -150,7 +179,7 @@ class Module:
     """
 
     def __init__(self, text, targets=None, level="O2", passes=()):
-        targets = targets or host_targets()
+        targets = targets or all_targets()
         command = [
             OPT,
             *passes,
@@ -166,9 +195,16 @@ class Module:
         self.output, self.targets = done.stdout, {}
         headers = re.findall(r"device\.kernel (@.*) \{$", done.stdout, re.M)
         for target, data in re.findall(
-            r'device\.binary @\w+ target "([^"]*)" \{object = dense<"0x([0-9A-F]*)">',
+            r'device\.binary @\w+ (?:device "cuda" )?target "([^"]*)" \{object = dense<"0x([0-9A-F]*)">',
             done.stdout,
         ):
+            if target.startswith("sm_"):
+                library = gpu.Module(bytes.fromhex(data))
+                kernels = [Kernel(header, library) for header in headers]
+                self.targets[target] = {
+                    kernel.name: kernel for kernel in kernels
+                }
+                continue
             with tempfile.NamedTemporaryFile(suffix=".so") as file:
                 file.write(bytes.fromhex(data))
                 file.flush()

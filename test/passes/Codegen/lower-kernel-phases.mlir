@@ -63,15 +63,25 @@ device.kernel @normalize(%x: tensor<16x1000xf32>) -> tensor<16x1000xf32> {
 
 // -----
 
-// A product with its activation: each thread computes one element.
+// A product with its activation, by tiles of 16 x 16: slices of the factors are copied to shared memory, the sum is in a register, and only
+// the activation is stored.
+// CHECK-DAG: memref.global "private" @[[LEFT:.*shared0]] : memref<16x17xf32, 3>
+// CHECK-DAG: memref.global "private" @[[RIGHT:.*shared1]] : memref<16x17xf32, 3>
 // CHECK-LABEL: func.func @dense$0
-// CHECK: %[[SUM:.*]] = scf.for {{.*}} to %c64
-// CHECK: math.fma
-// CHECK: memref.store %[[SUM]]
-// CHECK-NOT: nvvm.barrier0
-// CHECK: arith.maximumf
-// CHECK: memref.store {{.*}} %arg2
-// CHECK: func.func private @dense({{.*}} lockstep.launches = array<i64: 8, 256>, lockstep.scratch = 8192 : i64
+// CHECK-DAG: %[[A:.*]] = memref.get_global @[[LEFT]]
+// CHECK-DAG: %[[B:.*]] = memref.get_global @[[RIGHT]]
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} to %c64 step %c16 iter_args
+// CHECK: memref.load %arg0
+// CHECK: memref.store {{.*}}, %[[A]]
+// CHECK: memref.load %arg1
+// CHECK: memref.store {{.*}}, %[[B]]
+// CHECK: nvvm.barrier0
+// CHECK-COUNT-16: math.fma
+// CHECK: nvvm.barrier0
+// CHECK: %[[MAX:.*]] = arith.maximumf %[[SUM]]
+// CHECK-NEXT: memref.store %[[MAX]], %arg2
+// CHECK-NEXT: return
+// CHECK: func.func private @dense({{.*}} lockstep.launches = array<i64: 8, 256>
 #id = affine_map<(i, j) -> (i, j)>
 device.kernel @dense(%x: tensor<64x64xf32>, %w: tensor<64x32xf32>) -> tensor<64x32xf32> {
   %zero = arith.constant 0.0 : f32
@@ -84,6 +94,26 @@ device.kernel @dense(%x: tensor<64x64xf32>, %w: tensor<64x32xf32>) -> tensor<64x
     linalg.yield %s : f32
   } -> tensor<64x32xf32>
   device.yield %r : tensor<64x32xf32>
+}
+
+// -----
+
+// A product whose sizes are no multiples of those of tiles: 64 x 64 elements by 256 threads, of which each has 16. Rows beyond the last one
+// are read as the last one, and not stored. The rest of the slices has 4 of 16 elements.
+// CHECK-LABEL: func.func @large$0
+// CHECK: %[[SUMS:.*]]:16 = scf.for {{.*}} to %c96 step %c16
+// CHECK: arith.minui
+// CHECK: memref.load %arg0
+// CHECK-COUNT-256: math.fma
+// CHECK-COUNT-64: math.fma
+// CHECK-COUNT-16: memref.store {{.*}}, %arg2
+// CHECK: func.func private @large({{.*}} lockstep.launches = array<i64: 192, 256>
+device.kernel @large(%x: tensor<1000x100xf32>, %w: tensor<100x768xf32>) -> tensor<1000x768xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1000x768xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1000x768xf32>) -> tensor<1000x768xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<1000x100xf32>, tensor<100x768xf32>) outs(%f : tensor<1000x768xf32>) -> tensor<1000x768xf32>
+  device.yield %m : tensor<1000x768xf32>
 }
 
 // -----

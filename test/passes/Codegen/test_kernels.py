@@ -8,7 +8,7 @@ import pytest
 import kernels
 from kernels import LEVELS, tensor
 
-TARGETS = kernels.host_targets()
+TARGETS = kernels.all_targets()
 RANDOM = np.random.default_rng(0)
 
 

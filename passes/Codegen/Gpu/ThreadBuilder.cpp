@@ -1,0 +1,114 @@
+//===- ThreadBuilder.cpp - Builds the code of a thread --------------------===//
+
+#include "passes/Codegen/Gpu/ThreadBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+/// The address space of memory that the threads of a block share.
+static constexpr int64_t kSharedSpace = 3;
+
+ThreadBuilder::ThreadBuilder(func::FuncOp function, int64_t threads)
+    : builder(function.getContext()), function(function),
+      loc(function.getLoc()), threads(threads) {
+  builder.setInsertionPointToStart(&function.getBody().front());
+  auto read = [&](Value number) -> Value {
+    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
+                                        number);
+  };
+  Type i32 = builder.getI32Type();
+  thread = read(NVVM::ThreadIdXOp::create(builder, loc, i32));
+  block = read(NVVM::BlockIdXOp::create(builder, loc, i32));
+}
+
+Value ThreadBuilder::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+void ThreadBuilder::barrier() { NVVM::Barrier0Op::create(builder, loc); }
+
+Value ThreadBuilder::isBelow(Value a, Value b) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b);
+}
+
+Value ThreadBuilder::isFirstThread() {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread,
+                               constant(0));
+}
+
+void ThreadBuilder::onlyIf(Value condition, llvm::function_ref<void()> body) {
+  auto branch = scf::IfOp::create(builder, loc, condition);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+Value ThreadBuilder::toValue(OpFoldResult size) {
+  return getValueOrCreateConstantIndexOp(builder, loc, size);
+}
+
+SmallVector<Value> ThreadBuilder::delinearize(Value number,
+                                              ArrayRef<OpFoldResult> sizes) {
+  int64_t product = 1;
+  bool isSmall = true;
+  for (OpFoldResult size : sizes) {
+    std::optional<int64_t> fixed = getConstantIntValue(size);
+    isSmall = isSmall && fixed && *fixed < INT32_MAX &&
+              (product *= *fixed) < INT32_MAX;
+  }
+  Type type = isSmall ? Type(builder.getI32Type()) : builder.getIndexType();
+  auto convert = [&](Value value, Type to) -> Value {
+    return value.getType() == to
+               ? value
+               : Value(arith::IndexCastUIOp::create(builder, loc, to, value));
+  };
+  SmallVector<Value> indices(sizes.size());
+  Value rest = convert(number, type);
+  for (size_t i = sizes.size(); i-- > 0;) {
+    Value own = rest;
+    if (i > 0) {
+      Value size = convert(toValue(sizes[i]), type);
+      own = arith::RemUIOp::create(builder, loc, rest, size);
+      rest = arith::DivUIOp::create(builder, loc, rest, size);
+    }
+    indices[i] = convert(own, builder.getIndexType());
+  }
+  return indices;
+}
+
+scf::ForOp ThreadBuilder::loop(
+    Value first, Value end, Value step, ValueRange carried,
+    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto made = scf::ForOp::create(builder, loc, first, end, step, carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(made.getBody());
+  SmallVector<Value> results =
+      body(made.getInductionVar(), made.getRegionIterArgs());
+  if (!carried.empty())
+    scf::YieldOp::create(builder, loc, results);
+  return made;
+}
+
+memref::GlobalOp ThreadBuilder::createShared(ArrayRef<int64_t> shape,
+                                             Type element) {
+  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),
+                              builder.getI64IntegerAttr(kSharedSpace));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(function);
+  std::string name =
+      (function.getSymName() + "$shared" + Twine(numShared++)).str();
+  return memref::GlobalOp::create(
+      builder, loc, name, builder.getStringAttr("private"), type,
+      /*initial_value=*/builder.getUnitAttr(), /*constant=*/false,
+      /*alignment=*/builder.getI64IntegerAttr(16));
+}
+
+Value ThreadBuilder::getShared(memref::GlobalOp memory) {
+  return memref::GetGlobalOp::create(builder, loc, memory.getType(),
+                                     memory.getSymName());
+}

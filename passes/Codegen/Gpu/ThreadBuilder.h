@@ -1,0 +1,63 @@
+//===- ThreadBuilder.h - Builds the code of a thread ------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_CODEGEN_GPU_THREADBUILDER_H
+#define LOCKSTEP_PASSES_CODEGEN_GPU_THREADBUILDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace lockstep {
+
+/// Builds the code that each thread of a grid executes.
+class ThreadBuilder {
+public:
+  /// `function` is executed by blocks of this number of threads. Reads the
+  /// numbers of the thread and of its block at the beginning.
+  ThreadBuilder(mlir::func::FuncOp function, int64_t threads);
+
+  mlir::Value constant(int64_t value);
+  /// Unsigned.
+  mlir::Value isBelow(mlir::Value a, mlir::Value b);
+  mlir::Value isFirstThread();
+  mlir::Value toValue(mlir::OpFoldResult size);
+
+  /// Waits for all threads of the block, and makes what they have written
+  /// visible to each other.
+  void barrier();
+  void onlyIf(mlir::Value condition, llvm::function_ref<void()> body);
+  /// A loop over [first, end) with this step. `body` gets the index and the
+  /// carried values, and returns the next ones.
+  mlir::scf::ForOp
+  loop(mlir::Value first, mlir::Value end, mlir::Value step,
+       mlir::ValueRange carried,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           body);
+
+  /// The indices along loops of these sizes of the iteration of this number, of
+  /// which the last varies fastest. Divides numbers of 32 bits where they
+  /// suffice, which takes a fourth of the instructions.
+  llvm::SmallVector<mlir::Value>
+  delinearize(mlir::Value number, llvm::ArrayRef<mlir::OpFoldResult> sizes);
+
+  /// Memory that the threads of a block share, not initialized.
+  mlir::memref::GlobalOp createShared(llvm::ArrayRef<int64_t> shape,
+                                      mlir::Type element);
+  mlir::Value getShared(mlir::memref::GlobalOp memory);
+
+protected:
+  mlir::OpBuilder builder;
+  mlir::func::FuncOp function;
+  mlir::Location loc;
+  int64_t threads;
+  /// The number of the thread in its block, and that of the block.
+  mlir::Value thread, block;
+
+private:
+  unsigned numShared = 0;
+};
+
+} // namespace lockstep
+
+#endif
