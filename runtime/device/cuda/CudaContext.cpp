@@ -47,10 +47,9 @@ Status CudaContext::initialize(int ordinal) {
   attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, processors);
   multiprocessorCount = uint32_t(std::max(processors, 1));
   if (result == CUDA_SUCCESS && ofDevice < leastCapability)
-    return unsupported(
-        fmt::format("expected a GPU of compute capability {} or higher, found "
-                    "{}",
-                    leastCapability.text(), name()));
+    return unsupported(fmt::format(
+        "expected a GPU of compute capability {} or higher, found {} of {}",
+        leastCapability.text(), name(), ofDevice.text()));
   if (result == CUDA_SUCCESS)
     result = api.cuDevicePrimaryCtxRetain(&context, device);
   if (result != CUDA_SUCCESS)
@@ -78,8 +77,7 @@ void CudaContext::enter() const {
 }
 
 std::string CudaContext::name() const {
-  return fmt::format("GPU {} '{}', compute capability {}", number, deviceName,
-                     ofDevice.text());
+  return fmt::format("GPU {} '{}'", number, deviceName);
 }
 
 Status CudaContext::outOfMemory(uint64_t bytes, CUresult result) {
@@ -128,6 +126,22 @@ void CudaContext::free(CUdeviceptr memory) {
   api.cuMemFree(memory);
 }
 
+/// Of an image that cannot be loaded: whether that is the fault of its bytes,
+/// of the driver's version, or of neither.
+static StatusCode codeOfLoad(CUresult result) {
+  switch (result) {
+  case CUDA_ERROR_INVALID_IMAGE:
+  case CUDA_ERROR_INVALID_PTX:
+  case CUDA_ERROR_INVALID_SOURCE:
+    return StatusCode::corrupted;
+  case CUDA_ERROR_NO_BINARY_FOR_GPU:
+  case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    return StatusCode::unsupported;
+  default:
+    return StatusCode::system;
+  }
+}
+
 Expected<CUmodule> CudaContext::load(std::span<const std::byte> image,
                                      std::string_view what) {
   // PTX must end with a zero, and either may be at an odd address.
@@ -149,9 +163,9 @@ Expected<CUmodule> CudaContext::load(std::span<const std::byte> image,
   std::string text(log.data());
   while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
     text.pop_back();
-  return corrupted(fmt::format("{} cannot be loaded on {}: {}{}{}", what,
-                               name(), api.text(result),
-                               text.empty() ? "" : "\n", text));
+  return Status(codeOfLoad(result),
+                fmt::format("{} cannot be loaded on {}: {}{}{}", what, name(),
+                            api.text(result), text.empty() ? "" : "\n", text));
 }
 
 void CudaContext::unload(CUmodule module) {

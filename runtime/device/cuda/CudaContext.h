@@ -40,9 +40,8 @@ public:
   /// so themselves.
   void enter() const;
 
-  /// "GPU 0 'NVIDIA H100', compute capability 9.0"
+  /// "GPU 0 'NVIDIA H100'"
   std::string name() const;
-  /// "sm_90"
   ComputeCapability capability() const { return ofDevice; }
   uint32_t multiprocessors() const { return multiprocessorCount; }
 

@@ -79,13 +79,24 @@ static bool isOfCall(CUresult result) {
   }
 }
 
-std::string CudaQueue::firstKernelAfter(uint64_t executed) const {
+void CudaQueue::noteLaunch(std::string_view kernel) {
+  uint64_t command = enqueuedCount.load(std::memory_order_relaxed);
+  Launch &note = launches[command % launchesKept];
+  note.command = command;
+  note.kernel = kernel;
+}
+
+std::string CudaQueue::firstLaunchAfter(uint64_t executed) const {
   const Launch *first = nullptr;
   for (const Launch &launch : launches)
     if (launch.command > executed &&
         (!first || launch.command < first->command))
       first = &launch;
-  return first ? fmt::format(", the next kernel is '{}'", first->kernel) : "";
+  if (!first)
+    return "";
+  return first->kernel.empty()
+             ? ", next is a reduction"
+             : fmt::format(", next is kernel '{}'", first->kernel);
 }
 
 void CudaQueue::fail(CUresult result, const std::string &what) {
@@ -97,7 +108,7 @@ void CudaQueue::fail(CUresult result, const std::string &what) {
       "{} failed: {}, found at {}; at least {} of {} commands have been "
       "executed{}",
       context->name(), api.text(result), what, executed, enqueued(),
-      firstKernelAfter(executed))));
+      firstLaunchAfter(executed))));
 }
 
 void CudaQueue::fail(const Status &status) {
@@ -130,7 +141,7 @@ void CudaQueue::check() {
     return;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    fail(result, "a check");
+    fail(result, "a query of the stream");
   }
   abandon();
 }
@@ -187,10 +198,7 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
                        kernel.name, phase, failed.blocks, failed.threads);
   };
   enqueue(describe, [&] {
-    uint64_t command = enqueuedCount.load(std::memory_order_relaxed);
-    Launch &note = launches[command % launchesKept];
-    note.command = command;
-    note.kernel = kernel.name;
+    noteLaunch(kernel.name);
     for (phase = 0; phase < kernel.phases.size(); ++phase) {
       const CudaKernel::Phase &next = kernel.phases[phase];
       if (next.blocks == 0)
@@ -353,6 +361,7 @@ CUresult CudaQueue::launchReduction(const CudaReduction &kernels,
   auto blocks = uint32_t(
       std::min<uint64_t>((elements + threads - 1) / threads,
                          blocksPerProcessor * context->multiprocessors()));
+  noteLaunch("");
   return api.cuLaunchKernel(kernels.reduce, blocks, 1, 1, threads, 1, 1,
                             /*sharedMemBytes=*/0, stream.stream,
                             parameters.data(), nullptr);

@@ -67,7 +67,7 @@ private:
   CUresult noteProgress();
   void fail(CUresult result, const std::string &what);
   void fail(const Status &error);
-  std::string firstKernelAfter(uint64_t executed) const;
+  std::string firstLaunchAfter(uint64_t executed) const;
   void abandon();
 
   CUresult copyRows(const RowCopy &rows);
@@ -89,11 +89,13 @@ private:
   std::atomic<uint64_t> enqueuedCount{0};
   /// The latest number that the stream will note as its progress.
   uint64_t noted = 0;
-  /// The last kernels, by the number of their commands, for errors.
+  /// The last commands that execute a kernel, for errors. One of `reduce` has
+  /// no name.
   struct Launch {
     uint64_t command = 0;
     std::string kernel;
   };
+  void noteLaunch(std::string_view kernel);
   static constexpr size_t launchesKept = 64;
   std::array<Launch, launchesKept> launches;
   /// Addresses of operands and results of a reduction with many of them. Larger

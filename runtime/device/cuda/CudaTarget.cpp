@@ -73,8 +73,9 @@ static std::string listOtherBinaries(const Artifact &artifact) {
 Expected<const artifact::Binary *> chooseCudaBinary(const Artifact &artifact,
                                                     std::string_view target,
                                                     ComputeCapability device) {
+  const auto *kernels = artifact.tables().kernels();
   const auto *binaries = artifact.tables().binaries();
-  if (!binaries || binaries->size() == 0)
+  if (!kernels || kernels->size() == 0 || !binaries || binaries->size() == 0)
     return nullptr;
   const artifact::Binary *best = nullptr, *named = nullptr;
   std::tuple<ComputeCapability, bool, bool> bestRank;
