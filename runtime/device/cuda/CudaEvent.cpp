@@ -68,9 +68,9 @@ void CudaCallbacks::abandon() {
     record.event->complete(record.number);
 }
 
-bool CudaCallbacks::areCalled() const {
+bool CudaCallbacks::isEmpty() const {
   std::lock_guard<std::mutex> lock(mutex);
-  return !records.empty();
+  return records.empty();
 }
 
 bool CudaCallbacks::areAbandoned() const {

@@ -55,7 +55,7 @@ public:
   static void CUDA_CB callNext(void *callbacks);
   /// Completes all records; the stream's calls have no effect any more.
   void abandon();
-  bool areCalled() const;
+  bool isEmpty() const;
   bool areAbandoned() const;
 
 private:

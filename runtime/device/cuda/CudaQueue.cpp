@@ -133,7 +133,7 @@ void CudaQueue::abandon() {
 }
 
 void CudaQueue::check() {
-  if (!callbacks->areCalled())
+  if (callbacks->isEmpty())
     return;
   context->enter();
   CUresult result = api.cuStreamQuery(stream.stream);
@@ -192,10 +192,12 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
     parameters.push_back(const_cast<int64_t *>(&scalar));
   size_t phase = 0;
   auto describe = [&] {
+    std::string of = fmt::format("the launch of kernel '{}'", kernel.name);
+    if (phase == kernel.phases.size())
+      return of;
     const CudaKernel::Phase &failed = kernel.phases[phase];
-    return fmt::format("the launch of kernel '{}', phase {} ({} blocks of {} "
-                       "threads)",
-                       kernel.name, phase, failed.blocks, failed.threads);
+    return fmt::format("{}, phase {} ({} blocks of {} threads)", of, phase,
+                       failed.blocks, failed.threads);
   };
   enqueue(describe, [&] {
     noteLaunch(kernel.name);
