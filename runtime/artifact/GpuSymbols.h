@@ -1,46 +1,53 @@
-//===- GpuSymbols.h - names in the code for GPUs ----------------*- C++ -*-===//
+//===- GpuSymbols.h - names in kernel images of GPUs ------------*- C++ -*-===//
 //
-// What the compiler writes into PTX for a kernel with the symbol S, and the
-// loader looks up:
+// The code of a kernel is a sequence of phases, grids of blocks that execute
+// one after the other. For a kernel SYM, an image defines
 //
-//   S$0, S$1, ...  functions, launched one after the other. Their parameters
-//                  are the addresses of all buffers, then all scalars (i64).
-//   S$launches     for each function, the number of blocks and of threads of a
-//                  block (i64)
-//   S$arguments    the hash of the kernel's arguments (KernelArguments.h, i64)
+//   SYM$0, SYM$1, ...  functions, one for each phase. Parameters: the addresses
+//                      of all buffers of a launch, then its scalars, 64 bits
+//                      each.
+//   SYM$launches       pairs of i64, one for each phase: the number of blocks,
+//                      and of threads in each. A phase of 0 blocks is left out.
+//   SYM$arguments      i64: `argumentsCode` (KernelArguments.h)
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LOCKSTEP_RUNTIME_ARTIFACT_GPUSYMBOLS_H
 #define LOCKSTEP_RUNTIME_ARTIFACT_GPUSYMBOLS_H
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace lockstep::runtime {
 
-/// The name of a kernel with the characters that PTX allows: any other is
-/// written as `$` and two hexadecimal digits.
-inline std::string gpuSymbol(std::string_view kernel) {
+inline constexpr std::string_view gpuArgumentsSuffix = "$arguments";
+inline constexpr std::string_view gpuLaunchesSuffix = "$launches";
+
+/// The symbol of a kernel in an image: identifiers of PTX have letters, digits,
+/// `_` and `$` alone, so that any other character is written as `$` and its
+/// code as two hexadecimal digits in upper case. Different names have different
+/// symbols.
+inline std::string gpuSymbol(std::string_view name) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string symbol;
-  for (unsigned char c : kernel) {
+  for (char c : name) {
     bool isPlain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                    (c >= '0' && c <= '9') || c == '_';
-    if (isPlain)
-      symbol += static_cast<char>(c);
-    else
-      symbol += {'$', digits[c >> 4], digits[c & 15]};
+    if (isPlain) {
+      symbol += c;
+      continue;
+    }
+    auto code = static_cast<unsigned char>(c);
+    symbol += '$';
+    symbol += digits[code >> 4];
+    symbol += digits[code & 15];
   }
   return symbol;
 }
 
-inline constexpr std::string_view gpuLaunchesSuffix = "$launches";
-inline constexpr std::string_view gpuArgumentsSuffix = "$arguments";
-
-/// The function of a phase of the kernel with this symbol.
-inline std::string gpuPhaseSymbol(std::string_view symbol, size_t phase) {
+/// The function of one phase of the kernel with this symbol.
+inline std::string gpuPhaseSymbol(std::string_view symbol, uint32_t phase) {
   return std::string(symbol) + "$" + std::to_string(phase);
 }
 

@@ -1,0 +1,244 @@
+//===- CudaContext.cpp - one GPU ------------------------------------------===//
+
+#include "runtime/device/cuda/CudaContext.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+/// What the reductions of this library (Reduce.cu) are compiled for.
+static constexpr ComputeCapability leastCapability{8, 0};
+
+Expected<std::shared_ptr<CudaContext>> CudaContext::open(const DriverApi &api,
+                                                         int ordinal) {
+  std::shared_ptr<CudaContext> context(new CudaContext(api));
+  LOCKSTEP_RETURN_IF_ERROR(context->initialize(ordinal));
+  return context;
+}
+
+Status CudaContext::initialize(int ordinal) {
+  number = ordinal;
+  int count = 0;
+  CUresult result = api.cuDeviceGetCount(&count);
+  if (result != CUDA_SUCCESS || count == 0)
+    return unsupported(fmt::format(
+        "expected an NVIDIA GPU, found none{}",
+        result == CUDA_SUCCESS ? "" : fmt::format(": {}", api.text(result))));
+  if (ordinal >= count)
+    return invalidArgument(fmt::format(
+        "expected the ordinal of a GPU below {}, found {}", count, ordinal));
+  auto attribute = [&](CUdevice_attribute attribute, int &value) {
+    if (result == CUDA_SUCCESS)
+      result = api.cuDeviceGetAttribute(&value, attribute, device);
+  };
+  std::array<char, 256> text{};
+  int processors = 1;
+  result = api.cuDeviceGet(&device, ordinal);
+  if (result == CUDA_SUCCESS)
+    result = api.cuDeviceGetName(text.data(), int(text.size() - 1), device);
+  deviceName = text.data();
+  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, ofDevice.major);
+  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, ofDevice.minor);
+  attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, processors);
+  multiprocessorCount = uint32_t(std::max(processors, 1));
+  if (result == CUDA_SUCCESS && ofDevice < leastCapability)
+    return unsupported(fmt::format(
+        "expected a GPU of compute capability {} or higher, found {} of {}",
+        leastCapability.text(), name(), ofDevice.text()));
+  if (result == CUDA_SUCCESS)
+    result = api.cuDevicePrimaryCtxRetain(&context, device);
+  if (result != CUDA_SUCCESS)
+    return systemError(
+        fmt::format("GPU {} cannot be used: {}", ordinal, api.text(result)));
+  return Status::success();
+}
+
+CudaContext::~CudaContext() {
+  if (!context)
+    return;
+  enter();
+  for (CudaStream &stream : idleStreams)
+    destroy(stream);
+  for (CUevent event : idleEvents)
+    api.cuEventDestroy(event);
+  api.cuDevicePrimaryCtxRelease(device);
+}
+
+void CudaContext::enter() const {
+  // Others may have changed it in between, so that it is not remembered here.
+  CUcontext current = nullptr;
+  if (api.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context)
+    api.cuCtxSetCurrent(context);
+}
+
+std::string CudaContext::name() const {
+  return fmt::format("GPU {} '{}'", number, deviceName);
+}
+
+Status CudaContext::outOfMemory(uint64_t bytes, CUresult result) {
+  size_t free = 0, total = 0;
+  if (result != CUDA_ERROR_OUT_OF_MEMORY ||
+      api.cuMemGetInfo(&free, &total) != CUDA_SUCCESS)
+    return systemError(fmt::format("cannot allocate {} bytes on {}: {}", bytes,
+                                   name(), api.text(result)));
+  return systemError(fmt::format(
+      "out of memory on {}: expected {} bytes, {} of {} bytes are free", name(),
+      bytes, free, total));
+}
+
+Expected<CUdeviceptr> CudaContext::allocate(uint64_t bytes) {
+  enter();
+  CUdeviceptr memory = 0;
+  CUresult result = api.cuMemAlloc(&memory, bytes);
+  if (result != CUDA_SUCCESS)
+    return outOfMemory(bytes, result);
+  return memory;
+}
+
+Expected<CUdeviceptr> CudaContext::allocateZeroed(uint64_t bytes) {
+  Expected<CUdeviceptr> memory = allocate(bytes);
+  if (!memory)
+    return memory;
+  // On a stream of its own, so that it waits for no queue.
+  Expected<CudaStream> stream = takeStream();
+  if (!stream) {
+    free(*memory);
+    return stream.status();
+  }
+  CUresult result = api.cuMemsetD8Async(*memory, 0, bytes, stream->stream);
+  if (result == CUDA_SUCCESS)
+    result = api.cuStreamSynchronize(stream->stream);
+  giveBack(*stream, result == CUDA_SUCCESS);
+  if (result == CUDA_SUCCESS)
+    return memory;
+  free(*memory);
+  return systemError(fmt::format("cannot clear {} bytes on {}: {}", bytes,
+                                 name(), api.text(result)));
+}
+
+void CudaContext::free(CUdeviceptr memory) {
+  enter();
+  api.cuMemFree(memory);
+}
+
+/// Of an image that cannot be loaded: whether that is the fault of its bytes,
+/// of the driver's version, or of neither.
+static StatusCode codeOfLoad(CUresult result) {
+  switch (result) {
+  case CUDA_ERROR_INVALID_IMAGE:
+  case CUDA_ERROR_INVALID_PTX:
+  case CUDA_ERROR_INVALID_SOURCE:
+    return StatusCode::corrupted;
+  case CUDA_ERROR_NO_BINARY_FOR_GPU:
+  case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    return StatusCode::unsupported;
+  default:
+    return StatusCode::system;
+  }
+}
+
+Expected<CUmodule> CudaContext::load(std::span<const std::byte> image,
+                                     std::string_view what) {
+  // PTX must end with a zero, and either may be at an odd address.
+  std::vector<char> copy(image.size() + 1);
+  if (!image.empty())
+    std::memcpy(copy.data(), image.data(), image.size());
+  std::array<char, 8192> log{};
+  std::array<CUjit_option, 2> options{CU_JIT_ERROR_LOG_BUFFER,
+                                      CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  // The driver reads a 32-bit number from the place of a pointer.
+  std::array<void *, 2> values{log.data(),
+                               reinterpret_cast<void *>(log.size() - 1)};
+  enter();
+  CUmodule module = nullptr;
+  CUresult result = api.cuModuleLoadDataEx(&module, copy.data(), options.size(),
+                                           options.data(), values.data());
+  if (result == CUDA_SUCCESS)
+    return module;
+  std::string text(log.data());
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
+    text.pop_back();
+  return Status(codeOfLoad(result),
+                fmt::format("{} cannot be loaded on {}: {}{}{}", what, name(),
+                            api.text(result), text.empty() ? "" : "\n", text));
+}
+
+void CudaContext::unload(CUmodule module) {
+  enter();
+  api.cuModuleUnload(module);
+}
+
+Expected<CudaStream> CudaContext::takeStream() {
+  CudaStream taken;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!idleStreams.empty()) {
+      taken = idleStreams.back();
+      idleStreams.pop_back();
+    }
+  }
+  if (taken.stream) {
+    std::atomic_ref<uint32_t>(*taken.progress).store(0);
+    return taken;
+  }
+  enter();
+  // It does not wait for the default stream, which other libraries may use.
+  constexpr int priority = 0;
+  CUresult result = api.cuStreamCreateWithPriority(
+      &taken.stream, CU_STREAM_NON_BLOCKING, priority);
+  void *progress = nullptr;
+  if (result == CUDA_SUCCESS)
+    result = api.cuMemHostAlloc(&progress, sizeof(*taken.progress),
+                                CU_MEMHOSTALLOC_DEVICEMAP);
+  taken.progress = static_cast<uint32_t *>(progress);
+  if (result == CUDA_SUCCESS) {
+    *taken.progress = 0;
+    return taken;
+  }
+  destroy(taken);
+  return systemError(fmt::format("cannot create a stream on {}: {}", name(),
+                                 api.text(result)));
+}
+
+void CudaContext::giveBack(CudaStream stream, bool isReusable) {
+  if (!isReusable)
+    return destroy(stream);
+  std::lock_guard<std::mutex> lock(mutex);
+  idleStreams.push_back(stream);
+}
+
+CUresult CudaContext::takeEvent(CUevent &event) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!idleEvents.empty()) {
+      event = idleEvents.back();
+      idleEvents.pop_back();
+      return CUDA_SUCCESS;
+    }
+  }
+  enter();
+  CUresult result = api.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+  if (result != CUDA_SUCCESS)
+    event = nullptr;
+  return result;
+}
+
+void CudaContext::giveBack(CUevent event) {
+  std::lock_guard<std::mutex> lock(mutex);
+  idleEvents.push_back(event);
+}
+
+void CudaContext::destroy(CudaStream stream) {
+  enter();
+  if (stream.stream)
+    api.cuStreamDestroy(stream.stream);
+  if (stream.progress)
+    api.cuMemFreeHost(stream.progress);
+}
+
+} // namespace lockstep::runtime

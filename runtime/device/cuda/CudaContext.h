@@ -1,0 +1,94 @@
+//===- CudaContext.h - one GPU ----------------------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
+#define LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
+
+#include "runtime/device/cuda/CudaTarget.h"
+#include "runtime/device/cuda/DriverApi.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// What a queue needs: a stream, and a word of host memory in which the stream
+/// notes how far it is.
+struct CudaStream {
+  CUstream stream = nullptr;
+  uint32_t *progress = nullptr;
+};
+
+/// A GPU by its ordinal, with its primary context, which other libraries of the
+/// process share. Thread-safe. Modules, memory, queues and events keep it.
+class CudaContext {
+public:
+  /// Errors: no such GPU, one that is too old, or the driver has no context
+  /// for it.
+  static Expected<std::shared_ptr<CudaContext>> open(const DriverApi &api,
+                                                     int ordinal);
+  ~CudaContext();
+  CudaContext(const CudaContext &) = delete;
+  CudaContext &operator=(const CudaContext &) = delete;
+
+  /// Makes the context current for the calling thread; the other functions do
+  /// so themselves.
+  void enter() const;
+
+  /// "GPU 0 'NVIDIA H100'"
+  std::string name() const;
+  ComputeCapability capability() const { return ofDevice; }
+  uint32_t multiprocessors() const { return multiprocessorCount; }
+
+  /// Memory of the GPU. Error: out of memory, with the bytes that are free.
+  Expected<CUdeviceptr> allocate(uint64_t bytes);
+  /// The same, with all bytes 0.
+  Expected<CUdeviceptr> allocateZeroed(uint64_t bytes);
+  void free(CUdeviceptr memory);
+
+  /// Loads PTX or a cubin for this GPU. Error: the driver's messages, after
+  /// `what`.
+  Expected<CUmodule> load(std::span<const std::byte> image,
+                          std::string_view what);
+  void unload(CUmodule module);
+
+  /// A stream on which nothing is enqueued, and whose progress is 0. Error: the
+  /// driver has no more.
+  Expected<CudaStream> takeStream();
+  /// Keeps the stream for other queues if it has executed all commands without
+  /// an error.
+  void giveBack(CudaStream stream, bool isReusable);
+
+  const DriverApi &api;
+
+  /// An event, which may have been recorded by an earlier owner.
+  CUresult takeEvent(CUevent &event);
+  /// Keeps the event for others, without a call of the driver. Commands may
+  /// still refer to it.
+  void giveBack(CUevent event);
+
+private:
+  explicit CudaContext(const DriverApi &api) : api(api) {}
+  Status initialize(int ordinal);
+  Status outOfMemory(uint64_t bytes, CUresult result);
+  void destroy(CudaStream stream);
+
+  int number = 0;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  std::string deviceName;
+  ComputeCapability ofDevice;
+  uint32_t multiprocessorCount = 1;
+  std::mutex mutex;
+  std::vector<CudaStream> idleStreams;
+  std::vector<CUevent> idleEvents;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H

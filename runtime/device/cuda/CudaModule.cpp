@@ -1,0 +1,139 @@
+//===- CudaModule.cpp - kernels of an artifact on a GPU -------------------===//
+
+#include "runtime/device/cuda/CudaModule.h"
+
+#include "runtime/artifact/GpuSymbols.h"
+#include "runtime/artifact/KernelArguments.h"
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+Expected<std::unique_ptr<Module>>
+CudaModule::load(std::shared_ptr<CudaContext> context, const Artifact &artifact,
+                 std::string_view target) {
+  Expected<const artifact::Binary *> binary =
+      chooseCudaBinary(artifact, target, context->capability());
+  if (!binary)
+    return binary.status();
+  std::unique_ptr<CudaModule> result(new CudaModule(std::move(context)));
+  if (*binary) {
+    result->name = (*binary)->target()->str();
+    LOCKSTEP_RETURN_IF_ERROR(
+        result->context
+            ->load(artifact.segment((*binary)->segment()),
+                   fmt::format("kernels for target '{}'", result->name))
+            .moveTo(result->module));
+  }
+  return std::unique_ptr<Module>(std::move(result));
+}
+
+CudaModule::~CudaModule() {
+  if (module)
+    context->unload(module);
+}
+
+Expected<std::vector<uint64_t>>
+CudaModule::readGlobal(const std::string &symbol) const {
+  const DriverApi &api = context->api;
+  CUdeviceptr address = 0;
+  size_t bytes = 0;
+  CUresult result =
+      api.cuModuleGetGlobal(&address, &bytes, module, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND)
+    return std::vector<uint64_t>();
+  std::vector<uint64_t> values(bytes / sizeof(uint64_t));
+  if (result == CUDA_SUCCESS)
+    result = api.cuMemcpyDtoH(values.data(), address,
+                              values.size() * sizeof(uint64_t));
+  if (result != CUDA_SUCCESS)
+    return systemError(fmt::format("cannot read '{}' of the kernels for target "
+                                   "'{}': {}",
+                                   symbol, name, api.text(result)));
+  return values;
+}
+
+Status CudaModule::checkArguments(const artifact::Kernel &kernel,
+                                  const std::string &code) const {
+  std::string symbol = gpuSymbol(code) + std::string(gpuArgumentsSuffix);
+  std::vector<uint64_t> found;
+  LOCKSTEP_RETURN_IF_ERROR(readGlobal(symbol).moveTo(found));
+  if (found.size() != 1)
+    return corrupted(fmt::format("kernel '{}' does not say what arguments its "
+                                 "code takes: expected one number '{}' in the "
+                                 "binary for target '{}', found {}",
+                                 code, symbol, name, found.size()));
+  if (found[0] != argumentsCode(kernel))
+    return corrupted(
+        fmt::format("kernel '{}': the binary for target '{}' has code for "
+                    "other arguments or another grid than the artifact's "
+                    "tables say",
+                    code, name));
+  return Status::success();
+}
+
+Expected<CudaKernel::Phase> CudaModule::findPhase(const std::string &code,
+                                                  uint32_t phase,
+                                                  uint64_t blocks,
+                                                  uint64_t threads) const {
+  std::string symbol = gpuPhaseSymbol(gpuSymbol(code), phase);
+  CudaKernel::Phase found;
+  CUresult result =
+      context->api.cuModuleGetFunction(&found.function, module, symbol.c_str());
+  if (result != CUDA_SUCCESS)
+    return corrupted(fmt::format("kernel '{}': expected a function '{}' in the "
+                                 "binary for target '{}', found none: {}",
+                                 code, symbol, name,
+                                 context->api.text(result)));
+  constexpr uint64_t mostBlocks = INT32_MAX;
+  int most = 0;
+  result = context->api.cuFuncGetAttribute(
+      &most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, found.function);
+  if (result != CUDA_SUCCESS)
+    return systemError(fmt::format("kernel '{}': cannot load '{}': {}", code,
+                                   symbol, context->api.text(result)));
+  if (blocks > mostBlocks || threads == 0 || threads > uint64_t(most))
+    return corrupted(fmt::format(
+        "kernel '{}': expected at most {} blocks of 1 to {} threads for '{}', "
+        "found {} of {}",
+        code, mostBlocks, most, symbol, blocks, threads));
+  found.blocks = uint32_t(blocks);
+  found.threads = uint32_t(threads);
+  return found;
+}
+
+Expected<KernelHandle>
+CudaModule::kernel(const artifact::Kernel &kernel) const {
+  std::string code = (kernel.code() ? kernel.code() : kernel.symbol())->str();
+  if (!module)
+    return corrupted(
+        fmt::format("kernel '{}': the artifact has no binaries", code));
+  context->enter();
+  LOCKSTEP_RETURN_IF_ERROR(checkArguments(kernel, code));
+  std::lock_guard<std::mutex> lock(mutex);
+  if (auto known = kernels.find(code); known != kernels.end())
+    return static_cast<KernelHandle>(&known->second);
+
+  std::string symbol = gpuSymbol(code) + std::string(gpuLaunchesSuffix);
+  std::vector<uint64_t> launches;
+  LOCKSTEP_RETURN_IF_ERROR(readGlobal(symbol).moveTo(launches));
+  if (launches.empty() || launches.size() % 2 != 0)
+    return corrupted(fmt::format(
+        "kernel '{}': expected pairs of numbers '{}' in the binary for target "
+        "'{}', found {} numbers",
+        code, symbol, name, launches.size()));
+  CudaKernel loaded;
+  loaded.name = code;
+  for (uint32_t phase = 0; phase < launches.size() / 2; ++phase) {
+    Expected<CudaKernel::Phase> found =
+        findPhase(code, phase, launches[2 * phase], launches[2 * phase + 1]);
+    if (!found)
+      return found.status();
+    loaded.phases.push_back(*found);
+  }
+  const CudaKernel &kept =
+      kernels.emplace(code, std::move(loaded)).first->second;
+  return static_cast<KernelHandle>(&kept);
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,64 @@
+//===- CudaModule.h - kernels of an artifact on a GPU -----------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDAMODULE_H
+#define LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDAMODULE_H
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/CudaContext.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// A kernel that is ready to be launched: its handle is a pointer to this.
+struct CudaKernel {
+  struct Phase {
+    CUfunction function = nullptr;
+    uint32_t blocks = 0, threads = 0;
+  };
+  std::string name;
+  /// Executed one after the other.
+  std::vector<Phase> phases;
+};
+
+/// The kernels of an artifact, as described in GpuSymbols.h.
+class CudaModule final : public Module {
+public:
+  /// Errors: those of `chooseCudaBinary`, and what the driver says about an
+  /// image that it cannot load.
+  static Expected<std::unique_ptr<Module>>
+  load(std::shared_ptr<CudaContext> context, const Artifact &artifact,
+       std::string_view target);
+  ~CudaModule() override;
+
+  Expected<KernelHandle> kernel(const artifact::Kernel &kernel) const override;
+  const std::string &target() const override { return name; }
+  /// Kernels have no checks yet.
+  const KernelFault *fault() const override { return nullptr; }
+
+private:
+  explicit CudaModule(std::shared_ptr<CudaContext> context)
+      : context(std::move(context)) {}
+  /// The values of a global array of 64-bit integers; none if there is none.
+  Expected<std::vector<uint64_t>> readGlobal(const std::string &symbol) const;
+  Status checkArguments(const artifact::Kernel &kernel,
+                        const std::string &code) const;
+  Expected<CudaKernel::Phase> findPhase(const std::string &code, uint32_t phase,
+                                        uint64_t blocks,
+                                        uint64_t threads) const;
+
+  std::shared_ptr<CudaContext> context;
+  CUmodule module = nullptr;
+  std::string name;
+  mutable std::mutex mutex;
+  /// Equal kernels share their code. Addresses are those of handles.
+  mutable std::map<std::string, CudaKernel> kernels;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDAMODULE_H

@@ -1,0 +1,451 @@
+//===- CudaQueue.cpp - commands of a GPU ----------------------------------===//
+
+#include "runtime/device/cuda/CudaQueue.h"
+
+#include "runtime/device/cuda/ReduceShape.h"
+#include "runtime/schema/Types.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+/// The progress is noted at each record, and after this many other commands.
+static constexpr uint64_t commandsPerNote = 64;
+
+static CUdeviceptr addressOf(const std::byte *pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+Expected<std::unique_ptr<Queue>>
+CudaQueue::create(std::shared_ptr<CudaContext> context,
+                  std::shared_ptr<CudaReductions> reductions,
+                  std::shared_ptr<CudaWatch> watch) {
+  Expected<CudaStream> stream = context->takeStream();
+  if (!stream)
+    return stream.status();
+  return std::unique_ptr<Queue>(new CudaQueue(
+      std::move(context), std::move(reductions), std::move(watch), *stream));
+}
+
+CudaQueue::CudaQueue(std::shared_ptr<CudaContext> given,
+                     std::shared_ptr<CudaReductions> reductions,
+                     std::shared_ptr<CudaWatch> givenWatch, CudaStream stream)
+    : context(std::move(given)), api(context->api),
+      reductions(std::move(reductions)), watch(std::move(givenWatch)),
+      stream(stream) {
+  watch->add(this);
+}
+
+/// Keeps what the driver might still use after a failure, without a leak.
+static void keepForever(std::unique_ptr<CudaCallbacks> callbacks) {
+  static std::mutex mutex;
+  static auto &kept = *new std::vector<std::unique_ptr<CudaCallbacks>>();
+  std::lock_guard<std::mutex> lock(mutex);
+  kept.push_back(std::move(callbacks));
+}
+
+CudaQueue::~CudaQueue() {
+  watch->remove(this);
+  context->enter();
+  if (api.cuStreamSynchronize(stream.stream) != CUDA_SUCCESS)
+    callbacks->abandon();
+  bool isUsable = !callbacks->areAbandoned();
+  if (!isUsable)
+    keepForever(std::move(callbacks));
+  for (CUdeviceptr table : tables)
+    context->free(table);
+  context->giveBack(stream, isUsable);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+/// Whether the call that returned the error has caused it. Others are reported
+/// by the first call after the command that failed.
+static bool isOfCall(CUresult result) {
+  switch (result) {
+  case CUDA_ERROR_INVALID_VALUE:
+  case CUDA_ERROR_OUT_OF_MEMORY:
+  case CUDA_ERROR_INVALID_HANDLE:
+  case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+  case CUDA_ERROR_NOT_SUPPORTED:
+    return true;
+  default:
+    return false;
+  }
+}
+
+void CudaQueue::noteLaunch(std::string_view kernel) {
+  uint64_t command = enqueuedCount.load(std::memory_order_relaxed);
+  Launch &note = launches[command % launchesKept];
+  note.command = command;
+  note.kernel = kernel;
+}
+
+std::string CudaQueue::firstLaunchAfter(uint64_t executed) const {
+  const Launch *first = nullptr;
+  for (const Launch &launch : launches)
+    if (launch.command > executed &&
+        (!first || launch.command < first->command))
+      first = &launch;
+  if (!first)
+    return "";
+  return first->kernel.empty()
+             ? ", next is a reduction"
+             : fmt::format(", next is kernel '{}'", first->kernel);
+}
+
+void CudaQueue::fail(CUresult result, const std::string &what) {
+  if (isOfCall(result))
+    return fail(systemError(fmt::format("{} failed on {}: {}", what,
+                                        context->name(), api.text(result))));
+  uint64_t executed = progress();
+  fail(systemError(fmt::format(
+      "{} failed: {}, found at {}; at least {} of {} commands have been "
+      "executed{}",
+      context->name(), api.text(result), what, executed, enqueued(),
+      firstLaunchAfter(executed))));
+}
+
+void CudaQueue::fail(const Status &status) {
+  std::lock_guard<std::mutex> lock(errorMutex);
+  if (error.ok())
+    error = status;
+  isFailed.store(true, std::memory_order_release);
+}
+
+Status CudaQueue::status() const {
+  if (!isFailed.load(std::memory_order_acquire))
+    return Status::success();
+  std::lock_guard<std::mutex> lock(errorMutex);
+  return error;
+}
+
+/// Completes all records, after the commands before them where the stream still
+/// executes any.
+void CudaQueue::abandon() {
+  api.cuStreamSynchronize(stream.stream);
+  callbacks->abandon();
+}
+
+void CudaQueue::check() {
+  if (callbacks->isEmpty())
+    return;
+  context->enter();
+  CUresult result = api.cuStreamQuery(stream.stream);
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    fail(result, "a query of the stream");
+  }
+  abandon();
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+template <typename Describe, typename Calls>
+void CudaQueue::enqueue(Describe describe, Calls calls) {
+  std::lock_guard<std::mutex> lock(mutex);
+  uint64_t command = enqueuedCount.fetch_add(1, std::memory_order_acq_rel) + 1;
+  if (isFailed.load(std::memory_order_acquire))
+    return;
+  context->enter();
+  CUresult result = calls();
+  if (result == CUDA_SUCCESS && command - noted >= commandsPerNote)
+    result = noteProgress();
+  if (result != CUDA_SUCCESS)
+    fail(result, describe());
+}
+
+CUresult CudaQueue::noteProgress() {
+  noted = enqueuedCount.load(std::memory_order_relaxed);
+  return api.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(stream.progress),
+                              uint32_t(noted), 1, stream.stream);
+}
+
+uint64_t CudaQueue::progress() const {
+  // The word has the low half of the number, which is at most 2^32 commands
+  // old.
+  uint32_t low = std::atomic_ref<uint32_t>(*stream.progress)
+                     .load(std::memory_order_acquire);
+  uint64_t count = enqueued();
+  return count - uint32_t(uint32_t(count) - low);
+}
+
+void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
+                       std::span<std::byte *const> buffers,
+                       std::span<const int64_t> scalars) {
+  const CudaKernel &kernel = *static_cast<const CudaKernel *>(handle);
+  // The driver copies the values behind the pointers during the call.
+  std::vector<void *> parameters;
+  parameters.reserve(buffers.size() + scalars.size());
+  for (std::byte *const &buffer : buffers)
+    parameters.push_back(const_cast<std::byte **>(&buffer));
+  for (const int64_t &scalar : scalars)
+    parameters.push_back(const_cast<int64_t *>(&scalar));
+  size_t phase = 0;
+  auto describe = [&] {
+    std::string of = fmt::format("the launch of kernel '{}'", kernel.name);
+    if (phase == kernel.phases.size())
+      return of;
+    const CudaKernel::Phase &failed = kernel.phases[phase];
+    return fmt::format("{}, phase {} ({} blocks of {} threads)", of, phase,
+                       failed.blocks, failed.threads);
+  };
+  enqueue(describe, [&] {
+    noteLaunch(kernel.name);
+    for (phase = 0; phase < kernel.phases.size(); ++phase) {
+      const CudaKernel::Phase &next = kernel.phases[phase];
+      if (next.blocks == 0)
+        continue;
+      CUresult result = api.cuLaunchKernel(
+          next.function, next.blocks, 1, 1, next.threads, 1, 1,
+          /*sharedMemBytes=*/0, stream.stream, parameters.data(), nullptr);
+      if (result != CUDA_SUCCESS)
+        return result;
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+void CudaQueue::copy(const RowCopy &rows) {
+  enqueue(
+      [&] {
+        return fmt::format("a copy of {} rows of {} bytes", rows.rows,
+                           rows.rowBytes);
+      },
+      [&] { return copyRows(rows); });
+}
+
+CUresult CudaQueue::copyRows(const RowCopy &rows) {
+  if (rows.rows == 0 || rows.rowBytes == 0 || rows.to == rows.from)
+    return CUDA_SUCCESS;
+  CUdeviceptr to = addressOf(rows.to), from = addressOf(rows.from);
+  if (rows.rows == 1 ||
+      (rows.toStride == rows.rowBytes && rows.fromStride == rows.rowBytes))
+    return api.cuMemcpyDtoDAsync(to, from, rows.rows * rows.rowBytes,
+                                 stream.stream);
+  uint64_t least = std::min(rows.toStride, rows.fromStride),
+           most = std::max(rows.toStride, rows.fromStride);
+  constexpr uint64_t mostPitch = INT32_MAX;
+  if (rows.rowBytes <= least && most <= mostPitch) {
+    CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = from;
+    copy.srcPitch = rows.fromStride;
+    copy.dstDevice = to;
+    copy.dstPitch = rows.toStride;
+    copy.WidthInBytes = rows.rowBytes;
+    copy.Height = rows.rows;
+    CUresult result = api.cuMemcpy2DAsync(&copy, stream.stream);
+    // Some pitches may be refused; the documentation does not say which.
+    if (result != CUDA_ERROR_INVALID_VALUE)
+      return result;
+  }
+  for (uint64_t row = 0; row < rows.rows; ++row)
+    if (CUresult result = api.cuMemcpyDtoDAsync(to + row * rows.toStride,
+                                                from + row * rows.fromStride,
+                                                rows.rowBytes, stream.stream);
+        result != CUDA_SUCCESS)
+      return result;
+  return CUDA_SUCCESS;
+}
+
+void CudaQueue::fill(std::byte *to, uint64_t bytes, uint32_t pattern) {
+  enqueue([&] { return fmt::format("a fill of {} bytes", bytes); },
+          [&] { return fillBytes(addressOf(to), bytes, pattern); });
+}
+
+/// Words where the address is aligned, single bytes before and after them.
+CUresult CudaQueue::fillBytes(CUdeviceptr to, uint64_t bytes,
+                              uint32_t pattern) {
+  if (bytes > 0 && pattern == (pattern & 0xff) * 0x01010101u)
+    return api.cuMemsetD8Async(to, static_cast<unsigned char>(pattern), bytes,
+                               stream.stream);
+  auto fillSome = [&](uint64_t count) {
+    CUresult result = CUDA_SUCCESS;
+    for (; count > 0 && result == CUDA_SUCCESS; --count, --bytes) {
+      result = api.cuMemsetD8Async(to++, static_cast<unsigned char>(pattern), 1,
+                                   stream.stream);
+      pattern = std::rotr(pattern, 8);
+    }
+    return result;
+  };
+  constexpr uint64_t word = sizeof(pattern);
+  CUresult result =
+      fillSome(std::min<uint64_t>((word - to % word) % word, bytes));
+  if (uint64_t words = bytes / word; result == CUDA_SUCCESS && words > 0) {
+    result = api.cuMemsetD32Async(to, pattern, words, stream.stream);
+    to += words * word;
+    bytes -= words * word;
+  }
+  return result == CUDA_SUCCESS ? fillSome(bytes) : result;
+}
+
+void CudaQueue::upload(std::byte *to, const std::byte *from, uint64_t bytes) {
+  enqueue([&] { return fmt::format("an upload of {} bytes", bytes); },
+          [&] {
+            return bytes == 0 ? CUDA_SUCCESS
+                              : api.cuMemcpyHtoDAsync(addressOf(to), from,
+                                                      bytes, stream.stream);
+          });
+}
+
+void CudaQueue::download(std::byte *to, const std::byte *from, uint64_t bytes) {
+  enqueue([&] { return fmt::format("a download of {} bytes", bytes); },
+          [&] {
+            return bytes == 0 ? CUDA_SUCCESS
+                              : api.cuMemcpyDtoHAsync(to, addressOf(from),
+                                                      bytes, stream.stream);
+          });
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+void CudaQueue::reduce(const DeviceReduction &reduction) {
+  auto describe = [&] {
+    return fmt::format("a reduction of {} operands of {} x {}",
+                       reduction.operands.size(), reduction.elements,
+                       elementName(reduction.element));
+  };
+  enqueue(describe, [&] {
+    if (reduction.elements == 0 || reduction.operands.empty() ||
+        reduction.results.empty())
+      return CUDA_SUCCESS;
+    Status status;
+    if (reduction.operands.size() > reduceMostOperands)
+      status = unsupported(
+          fmt::format("expected at most {} operands", reduceMostOperands));
+    CudaReduction kernels;
+    if (status.ok())
+      status = reductions->find(reduction).moveTo(kernels);
+    if (status.ok())
+      return launchReduction(kernels, reduction);
+    fail(status.withContext(describe()));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CudaQueue::launchReduction(const CudaReduction &kernels,
+                                    const DeviceReduction &reduction) {
+  uint64_t elements = reduction.elements,
+           operandCount = reduction.operands.size(),
+           resultCount = reduction.results.size();
+  CUdeviceptr table = 0;
+  std::array<CUdeviceptr, reduceDirect> operands{}, results{};
+  if (operandCount > reduceDirect || resultCount > reduceDirect) {
+    if (CUresult result = storeAddresses(kernels, reduction, table);
+        result != CUDA_SUCCESS)
+      return result;
+  } else {
+    std::transform(reduction.operands.begin(), reduction.operands.end(),
+                   operands.begin(), addressOf);
+    std::transform(reduction.results.begin(), reduction.results.end(),
+                   results.begin(), addressOf);
+  }
+  std::vector<void *> parameters{&elements, &operandCount, &resultCount,
+                                 &table};
+  for (CUdeviceptr &operand : operands)
+    parameters.push_back(&operand);
+  for (CUdeviceptr &result : results)
+    parameters.push_back(&result);
+  // As many blocks as the GPU holds at a time; more elements are a loop.
+  constexpr uint32_t threads = 256, blocksPerProcessor = 8;
+  auto blocks = uint32_t(
+      std::min<uint64_t>((elements + threads - 1) / threads,
+                         blocksPerProcessor * context->multiprocessors()));
+  noteLaunch("");
+  return api.cuLaunchKernel(kernels.reduce, blocks, 1, 1, threads, 1, 1,
+                            /*sharedMemBytes=*/0, stream.stream,
+                            parameters.data(), nullptr);
+}
+
+CUresult CudaQueue::storeAddresses(const CudaReduction &kernels,
+                                   const DeviceReduction &reduction,
+                                   CUdeviceptr &table) {
+  std::vector<CUdeviceptr> addresses;
+  for (const std::byte *operand : reduction.operands)
+    addresses.push_back(addressOf(operand));
+  for (std::byte *result : reduction.results)
+    addresses.push_back(addressOf(result));
+  // Whole groups are stored.
+  uint64_t size =
+      (addresses.size() + reduceDirect - 1) / reduceDirect * reduceDirect;
+  addresses.resize(size);
+  if (size > tableSize) {
+    CUdeviceptr larger = 0;
+    if (CUresult result = api.cuMemAlloc(&larger, size * sizeof(CUdeviceptr));
+        result != CUDA_SUCCESS)
+      return result;
+    tables.push_back(larger);
+    tableSize = size;
+  }
+  table = tables.back();
+  for (uint64_t first = 0; first < size; first += reduceDirect) {
+    CUdeviceptr part = table + first * sizeof(CUdeviceptr);
+    std::array<void *, 1 + reduceDirect> parameters{&part};
+    for (uint32_t i = 0; i < reduceDirect; ++i)
+      parameters[1 + i] = &addresses[first + i];
+    if (CUresult result = api.cuLaunchKernel(
+            kernels.storeAddresses, 1, 1, 1, 1, 1, 1, /*sharedMemBytes=*/0,
+            stream.stream, parameters.data(), nullptr);
+        result != CUDA_SUCCESS)
+      return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+void CudaQueue::record(Event &event) {
+  const std::shared_ptr<CudaEvent::State> &state =
+      static_cast<CudaEvent &>(event).state;
+  std::lock_guard<std::mutex> lock(mutex);
+  enqueuedCount.fetch_add(1, std::memory_order_acq_rel);
+  uint64_t number = state->recorded.fetch_add(1, std::memory_order_acq_rel) + 1;
+  context->enter();
+  // Before the event, so that whoever sees it complete sees the progress.
+  CUresult result = state->creation;
+  if (result == CUDA_SUCCESS)
+    result = noteProgress();
+  if (result == CUDA_SUCCESS)
+    result = api.cuEventRecord(state->event, stream.stream);
+  bool isAdded = !state->onComplete || callbacks->add(state, number);
+  if (result == CUDA_SUCCESS && state->onComplete && isAdded)
+    result = api.cuLaunchHostFunc(stream.stream, CudaCallbacks::callNext,
+                                  callbacks.get());
+  if (result != CUDA_SUCCESS) {
+    fail(result, "the record of an event");
+    abandon();
+  }
+  if (!isAdded)
+    state->complete(number);
+}
+
+void CudaQueue::wait(const Event &event) {
+  const CudaEvent::State &state = *static_cast<const CudaEvent &>(event).state;
+  std::lock_guard<std::mutex> lock(mutex);
+  enqueuedCount.fetch_add(1, std::memory_order_acq_rel);
+  // Without a record, the driver's event may still have one of an earlier
+  // owner.
+  if (state.recorded.load(std::memory_order_acquire) == 0 || !state.event)
+    return;
+  context->enter();
+  if (CUresult result =
+          api.cuStreamWaitEvent(stream.stream, state.event, /*Flags=*/0);
+      result != CUDA_SUCCESS)
+    fail(result, "a wait for an event");
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,113 @@
+//===- CudaQueue.h - commands of a GPU --------------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDAQUEUE_H
+#define LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDAQUEUE_H
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/CudaEvent.h"
+#include "runtime/device/cuda/CudaModule.h"
+#include "runtime/device/cuda/CudaReductions.h"
+#include "runtime/device/cuda/CudaWatch.h"
+
+#include <array>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// A stream. Each command is a call of the driver, except that a copy of rows
+/// may be several, and a kernel is one for each phase.
+///
+/// After an error, commands have no effect, but records and waits still do, so
+/// that memory of the host is not freed too early. When the GPU itself has
+/// failed, records are complete at once.
+///
+/// An upload may wait until the stream has executed earlier commands, and a
+/// download does, unless the memory of the host is page-locked.
+class CudaQueue final : public Queue {
+public:
+  static Expected<std::unique_ptr<Queue>>
+  create(std::shared_ptr<CudaContext> context,
+         std::shared_ptr<CudaReductions> reductions,
+         std::shared_ptr<CudaWatch> watch);
+  /// Waits for the commands.
+  ~CudaQueue() override;
+
+  void launch(KernelHandle kernel, uint32_t grid,
+              std::span<std::byte *const> buffers,
+              std::span<const int64_t> scalars) override;
+  void copy(const RowCopy &rows) override;
+  void fill(std::byte *to, uint64_t bytes, uint32_t pattern) override;
+  void reduce(const DeviceReduction &reduction) override;
+  void upload(std::byte *to, const std::byte *from, uint64_t bytes) override;
+  void download(std::byte *to, const std::byte *from, uint64_t bytes) override;
+  void record(Event &event) override;
+  void wait(const Event &event) override;
+
+  uint64_t enqueued() const override {
+    return enqueuedCount.load(std::memory_order_acquire);
+  }
+  uint64_t progress() const override;
+  Status status() const override;
+
+  /// Notices that the GPU has failed, for `CudaWatch`.
+  void check();
+
+private:
+  CudaQueue(std::shared_ptr<CudaContext> context,
+            std::shared_ptr<CudaReductions> reductions,
+            std::shared_ptr<CudaWatch> watch, CudaStream stream);
+
+  /// Enqueues a command by calls of the driver, unless an earlier one has
+  /// failed. `describe` returns its name in errors.
+  template <typename Describe, typename Calls>
+  void enqueue(Describe describe, Calls calls);
+  CUresult noteProgress();
+  void fail(CUresult result, const std::string &what);
+  void fail(const Status &error);
+  std::string firstLaunchAfter(uint64_t executed) const;
+  void abandon();
+
+  CUresult copyRows(const RowCopy &rows);
+  CUresult fillBytes(CUdeviceptr to, uint64_t bytes, uint32_t pattern);
+  CUresult launchReduction(const CudaReduction &kernels,
+                           const DeviceReduction &reduction);
+  CUresult storeAddresses(const CudaReduction &kernels,
+                          const DeviceReduction &reduction, CUdeviceptr &table);
+
+  const std::shared_ptr<CudaContext> context;
+  const DriverApi &api;
+  const std::shared_ptr<CudaReductions> reductions;
+  const std::shared_ptr<CudaWatch> watch;
+  const CudaStream stream;
+  std::unique_ptr<CudaCallbacks> callbacks = std::make_unique<CudaCallbacks>();
+
+  /// Of the threads that enqueue commands.
+  std::mutex mutex;
+  std::atomic<uint64_t> enqueuedCount{0};
+  /// The latest number that the stream will note as its progress.
+  uint64_t noted = 0;
+  /// The last commands that execute a kernel, for errors. One of `reduce` has
+  /// no name.
+  struct Launch {
+    uint64_t command = 0;
+    std::string kernel;
+  };
+  void noteLaunch(std::string_view kernel);
+  static constexpr size_t launchesKept = 64;
+  std::array<Launch, launchesKept> launches;
+  /// Addresses of operands and results of a reduction with many of them. Larger
+  /// ones replace smaller ones, which are freed with the queue.
+  std::vector<CUdeviceptr> tables;
+  uint64_t tableSize = 0;
+
+  std::atomic<bool> isFailed{false};
+  mutable std::mutex errorMutex;
+  Status error;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDAQUEUE_H

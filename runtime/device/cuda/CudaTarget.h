@@ -1,0 +1,50 @@
+//===- CudaTarget.h - which kernels a GPU can execute -----------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDATARGET_H
+#define LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDATARGET_H
+
+#include "runtime/artifact/Artifact.h"
+
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace lockstep::runtime {
+
+/// Ordered: a GPU executes PTX for an earlier one.
+struct ComputeCapability {
+  int major = 0, minor = 0;
+  auto operator<=>(const ComputeCapability &) const = default;
+  /// "9.0"
+  std::string text() const;
+};
+
+/// What kernels are compiled for: "sm_90", or "sm_90a" with features that only
+/// GPUs of exactly this capability have.
+struct CudaTarget {
+  ComputeCapability capability;
+  bool isExact = false;
+
+  /// None if `name` is not the name of such a target.
+  static std::optional<CudaTarget> parse(std::string_view name);
+  /// Whether a GPU can execute an image: PTX, which the driver compiles for it,
+  /// or a cubin, which is for one major version.
+  bool isFor(ComputeCapability device, bool isCubin) const;
+};
+
+/// Whether an image is a cubin, an ELF object. Otherwise it is PTX.
+bool isCubin(std::span<const std::byte> image);
+
+/// The best kernels in an artifact for the GPU, or those for `target`, unless
+/// it is empty; null if the artifact has no kernels at all. Errors: it has none
+/// that the GPU can execute.
+Expected<const artifact::Binary *> chooseCudaBinary(const Artifact &artifact,
+                                                    std::string_view target,
+                                                    ComputeCapability device);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDATARGET_H

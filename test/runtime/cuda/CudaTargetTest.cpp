@@ -1,0 +1,102 @@
+//===- CudaTargetTest.cpp - which kernels a GPU can execute ---------------===//
+
+#include "TestProgram.h"
+
+#include "runtime/device/cuda/CudaTarget.h"
+
+using namespace lockstep;
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+
+namespace {
+
+constexpr std::string_view ptx = ".version 7.0", cubin = "\x7f"
+                                                         "ELF";
+
+/// An artifact with kernels for `cpu`, and for GPUs: target and image.
+struct Binaries {
+  Binaries(
+      std::initializer_list<std::pair<const char *, std::string_view>> images) {
+    TestProgram p(1);
+    p.ret();
+    for (auto [target, image] : images) {
+      auto binary = std::make_unique<artifact::BinaryT>();
+      binary->target = target;
+      binary->device = "cuda";
+      auto *first = reinterpret_cast<const std::byte *>(image.data());
+      binary->segment =
+          p.writer.addSegment(std::vector(first, first + image.size()));
+      p.writer.tables.binaries.push_back(std::move(binary));
+    }
+    artifact = p.artifact();
+  }
+
+  /// The target of the chosen kernels, or the error.
+  std::string choose(ComputeCapability device, std::string_view target = "") {
+    auto binary = chooseCudaBinary(*artifact, target, device);
+    return binary ? (*binary)->target()->str() : binary.status().message();
+  }
+
+  std::shared_ptr<const Artifact> artifact;
+};
+
+TEST(CudaTarget, names) {
+  auto parse = [](std::string_view name) -> std::string {
+    std::optional<CudaTarget> target = CudaTarget::parse(name);
+    return target ? target->capability.text() + (target->isExact ? "a" : "")
+                  : "none";
+  };
+  EXPECT_EQ(parse("sm_80"), "8.0");
+  EXPECT_EQ(parse("sm_90a"), "9.0a");
+  EXPECT_EQ(parse("sm_103"), "10.3");
+  for (const char *name : {"", "sm_", "sm_a", "sm_9", "sm_90b", "sm_-90",
+                           "sm_90aa", "x86-64", "sm_99999999999"})
+    EXPECT_EQ(parse(name), "none") << name;
+}
+
+// The highest capability that is not above that of the GPU.
+TEST(CudaTarget, theBestOne) {
+  Binaries b({{"sm_80", ptx}, {"sm_100", ptx}, {"sm_90", ptx}});
+  EXPECT_EQ(b.choose({8, 0}), "sm_80");
+  EXPECT_EQ(b.choose({8, 9}), "sm_80");
+  EXPECT_EQ(b.choose({9, 0}), "sm_90");
+  EXPECT_EQ(b.choose({12, 0}), "sm_100");
+  EXPECT_EQ(b.choose({9, 0}, "sm_80"), "sm_80");
+}
+
+// Features of one capability are not in later ones.
+TEST(CudaTarget, exactOnes) {
+  Binaries b({{"sm_80", ptx}, {"sm_90", ptx}, {"sm_90a", ptx}});
+  EXPECT_EQ(b.choose({9, 0}), "sm_90a");
+  EXPECT_EQ(b.choose({10, 0}), "sm_90");
+  EXPECT_EQ(b.choose({10, 0}, "sm_90a"),
+            "a GPU of compute capability 10.0 cannot execute kernels for "
+            "target 'sm_90a'");
+}
+
+// A cubin is for later minor versions, PTX for all later ones.
+TEST(CudaTarget, cubins) {
+  Binaries b({{"sm_80", ptx}, {"sm_86", cubin}});
+  EXPECT_EQ(b.choose({8, 0}), "sm_80");
+  EXPECT_EQ(b.choose({8, 9}), "sm_86");
+  EXPECT_EQ(b.choose({9, 0}), "sm_80");
+}
+
+TEST(CudaTarget, errors) {
+  EXPECT_EQ(Binaries({}).choose({9, 0}),
+            "no kernels for GPUs: expected some for device 'cuda', the "
+            "artifact has those for 'cpu' ('x86-64')");
+  Binaries b({{"sm_90a", ptx}, {"sm_86", cubin}});
+  EXPECT_EQ(b.choose({8, 0}),
+            "no kernels for this GPU: expected a target for compute capability "
+            "8.0, the artifact has 'sm_90a', 'sm_86' (a cubin)");
+  EXPECT_EQ(b.choose({9, 0}, "sm_80"),
+            "no kernels for target 'sm_80': the artifact has 'sm_90a', 'sm_86' "
+            "(a cubin)");
+  // Not those for `cpu`.
+  EXPECT_EQ(b.choose({9, 0}, "x86-64"),
+            "no kernels for target 'x86-64': the artifact has 'sm_90a', "
+            "'sm_86' (a cubin)");
+}
+
+} // namespace
