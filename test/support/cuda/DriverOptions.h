@@ -1,0 +1,53 @@
+//===- DriverOptions.h - what the environment chooses -----------*- C++ -*-===//
+//
+// LOCKSTEP_CUDA_SEED        of the random choices; by default 1
+// LOCKSTEP_CUDA_DEVICES     their number; by default 1
+// LOCKSTEP_CUDA_CAPABILITY  by default 9.0
+// LOCKSTEP_CUDA_MEMORY      bytes of a device; by default 8 GiB
+// LOCKSTEP_CUDA_FAIL        faults, separated by commas, each KIND:N:
+//   alloc:N   the N-th allocation of memory fails, as if there were no more
+//   load:N    the N-th module is refused
+//   launch:N  the N-th launch fails at the call
+//   fault:N   the N-th launch that is executed accesses an illegal address
+//   lost:N    with the N-th command that is executed, the device is lost
+//   ecc:N     the same, for an error of its memory
+//
+// Numbers count from 1 and in the whole process.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_TEST_SUPPORT_CUDA_DRIVEROPTIONS_H
+#define LOCKSTEP_TEST_SUPPORT_CUDA_DRIVEROPTIONS_H
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockstep::standin {
+
+/// Counts events; the one that is named happens to fail.
+class Injection {
+public:
+  void failAt(uint64_t number) { failing = number; }
+  bool happens() { return ++count == failing; }
+
+private:
+  std::atomic<uint64_t> count{0};
+  uint64_t failing = 0;
+};
+
+struct DriverOptions {
+  uint64_t seed = 1;
+  int devices = 1;
+  /// Ten times the compute capability.
+  unsigned capability = 90;
+  uint64_t memory = uint64_t(8) << 30;
+  Injection alloc, load, launch, fault, lost, ecc;
+
+  /// Read from the environment at the first call. DriverOptions that are not
+  /// understood end the process: a test that needs them would test nothing.
+  static DriverOptions &get();
+};
+
+} // namespace lockstep::standin
+
+#endif // LOCKSTEP_TEST_SUPPORT_CUDA_DRIVEROPTIONS_H

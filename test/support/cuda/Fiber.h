@@ -1,0 +1,37 @@
+//===- Fiber.h - stacks that a thread switches between ----------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TEST_SUPPORT_CUDA_FIBER_H
+#define LOCKSTEP_TEST_SUPPORT_CUDA_FIBER_H
+
+#include <cstddef>
+#include <utility>
+
+namespace lockstep::standin {
+
+/// A stack with a guard page below, and where its code was left. Not even
+/// destructors run when it is started again in the middle of its code.
+class Fiber {
+public:
+  Fiber();
+  ~Fiber();
+  Fiber(Fiber &&other) noexcept
+      : stack(std::exchange(other.stack, nullptr)), pointer(other.pointer) {}
+  Fiber(const Fiber &) = delete;
+  Fiber &operator=(const Fiber &) = delete;
+
+  /// Makes the next `enter` call the function, which must not return.
+  void start(void (*function)());
+  /// Executes the fiber until it leaves; saves the caller's place.
+  void enter(void *&caller);
+  /// Returns to the caller's place; the next `enter` continues here.
+  void leave(void *caller);
+
+private:
+  static constexpr size_t stackBytes = size_t(64) << 10;
+  std::byte *stack = nullptr;
+  void *pointer = nullptr;
+};
+
+} // namespace lockstep::standin
+
+#endif // LOCKSTEP_TEST_SUPPORT_CUDA_FIBER_H

@@ -1,0 +1,176 @@
+//===- Scheduler.cpp - commands of streams, late and in any order ---------===//
+
+#include "Scheduler.h"
+
+#include "DriverOptions.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace lockstep::standin {
+
+Scheduler &Scheduler::get() {
+  // Never destroyed: its threads run until the process ends.
+  static auto *scheduler = new Scheduler;
+  return *scheduler;
+}
+
+Scheduler::Scheduler() : random(DriverOptions::get().seed) {
+  startThreshold = random() % largestThreshold;
+  constexpr unsigned count = 2;
+  for (unsigned i = 0; i < count; ++i)
+    std::thread([this] { work(); }).detach();
+}
+
+std::shared_ptr<Lane> Scheduler::open(const void *group, bool isDefault,
+                                      bool isIndependent) {
+  auto lane = std::make_shared<Lane>();
+  lane->group = group;
+  lane->isDefault = isDefault;
+  lane->isIndependent = isIndependent;
+  std::lock_guard lock(mutex);
+  lane->priority = uint32_t(random());
+  lanes.push_back(lane);
+  return lane;
+}
+
+void Scheduler::close(const std::shared_ptr<Lane> &lane) {
+  std::lock_guard lock(mutex);
+  lane->isClosed = true;
+  if (lane->commands.empty() && !lane->isBusy)
+    std::erase(lanes, lane);
+}
+
+Point Scheduler::enqueue(const std::shared_ptr<Lane> &lane, Command command) {
+  Point point{lane, 0};
+  {
+    std::lock_guard lock(mutex);
+    // A command of the default stream follows those before of all others, and
+    // is followed by those after.
+    if (!lane->isIndependent)
+      for (const std::shared_ptr<Lane> &other : lanes)
+        if (other != lane && other->group == lane->group &&
+            !other->isIndependent && (lane->isDefault || other->isDefault) &&
+            other->executed < other->enqueued)
+          command.waits.push_back({other, other->enqueued});
+    awaited += command.isCallback;
+    lane->commands.push_back(std::move(command));
+    point.count = ++lane->enqueued;
+    ++pending;
+    if (!mayStart())
+      return point;
+  }
+  changed.notify_all();
+  return point;
+}
+
+Point Scheduler::last(const std::shared_ptr<Lane> &lane) {
+  std::lock_guard lock(mutex);
+  return {lane, lane->enqueued};
+}
+
+void Scheduler::waitLocked(std::unique_lock<std::mutex> &lock,
+                           const std::vector<Point> &points) {
+  ++awaited;
+  changed.notify_all();
+  changed.wait(lock, [&] {
+    return std::all_of(points.begin(), points.end(), isComplete);
+  });
+  --awaited;
+}
+
+void Scheduler::wait(const std::vector<Point> &points) {
+  std::unique_lock lock(mutex);
+  waitLocked(lock, points);
+}
+
+void Scheduler::waitForGroup(const void *group) {
+  std::unique_lock lock(mutex);
+  std::vector<Point> points;
+  for (const std::shared_ptr<Lane> &lane : lanes)
+    if (lane->group == group)
+      points.push_back({lane, lane->enqueued});
+  waitLocked(lock, points);
+}
+
+bool Scheduler::poll(const Point &point) {
+  std::lock_guard lock(mutex);
+  if (isComplete(point))
+    return true;
+  ++polls;
+  changed.notify_all();
+  return false;
+}
+
+uint64_t Scheduler::draw() {
+  std::lock_guard lock(mutex);
+  return random();
+}
+
+bool Scheduler::mayStart() const {
+  return awaited > 0 || isOverdue || pending + polls > startThreshold;
+}
+
+bool Scheduler::canProceed(const Lane &lane) {
+  if (lane.isBusy || lane.commands.empty())
+    return false;
+  const std::vector<Point> &waits = lane.commands.front().waits;
+  return std::all_of(waits.begin(), waits.end(), isComplete);
+}
+
+/// The lane with the highest priority among those whose next command is ready.
+std::shared_ptr<Lane> Scheduler::choose() {
+  if (!mayStart())
+    return nullptr;
+  std::shared_ptr<Lane> best;
+  for (const std::shared_ptr<Lane> &lane : lanes)
+    if (canProceed(*lane) && (!best || lane->priority > best->priority))
+      best = lane;
+  return best;
+}
+
+void Scheduler::work() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    std::shared_ptr<Lane> lane = choose();
+    if (!lane) {
+      constexpr auto longest = std::chrono::milliseconds(50);
+      if (!pending || mayStart())
+        changed.wait(lock);
+      else if (changed.wait_for(lock, longest) == std::cv_status::timeout)
+        isOverdue = pending > 0;
+      continue;
+    }
+    // Once in 16 commands on average, draw new priorities, and the number of
+    // pending commands at which execution starts.
+    constexpr uint64_t commandsBetween = 16;
+    if (random() % commandsBetween == 0) {
+      for (const std::shared_ptr<Lane> &other : lanes)
+        other->priority = uint32_t(random());
+      startThreshold = random() % largestThreshold;
+    }
+    Command command = std::move(lane->commands.front());
+    lane->commands.pop_front();
+    lane->isBusy = true;
+    if (command.work) {
+      lock.unlock();
+      command.work();
+      // What it refers to is destroyed here, too.
+      command.work = nullptr;
+      lock.lock();
+    }
+    awaited -= command.isCallback;
+    lane->isBusy = false;
+    ++lane->executed;
+    if (--pending == 0) {
+      polls = 0;
+      isOverdue = false;
+    }
+    if (lane->isClosed && lane->commands.empty())
+      std::erase(lanes, lane);
+    changed.notify_all();
+  }
+}
+
+} // namespace lockstep::standin

@@ -1,0 +1,164 @@
+//===- Warp.cpp - operations among the threads of a warp ------------------===//
+
+#include "Block.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace lockstep::standin {
+
+uint32_t Block::activeMask(const Thread &thread) const {
+  uint32_t first = thread.linearIndex / warpSize * warpSize, mask = 0;
+  for (uint32_t lane = 0; lane < warpSize && first + lane < threadCount; ++lane)
+    if (threads[first + lane].state != State::Exited)
+      mask |= uint32_t(1) << lane;
+  return mask;
+}
+
+uint64_t Block::warp(Thread &thread, WarpOperation operation, uint32_t mask,
+                     uint64_t value, uint32_t b, uint32_t c) {
+  if (!(mask >> thread.linearIndex % warpSize & 1))
+    fail(thread, FaultKind::LaunchFailed,
+         fmt::format("the thread is not among the lanes {:#x} that it names",
+                     mask));
+  ThreadState &state = threads[thread.linearIndex];
+  state.state = State::InWarp;
+  state.operation = operation;
+  state.mask = mask;
+  state.value = value;
+  state.b = b;
+  state.c = c;
+  uint32_t lane = thread.linearIndex % warpSize;
+  finishWarp(thread.linearIndex - lane, lane);
+  suspend(state);
+  return state.result;
+}
+
+/// Continues a thread and its partners if these have all arrived.
+void Block::finishWarp(uint32_t first, uint32_t lane) {
+  uint32_t lanes = std::min(warpSize, threadCount - first), active = 0;
+  const ThreadState &state = threads[first + lane];
+  for (uint32_t other = 0; other < lanes; ++other) {
+    const ThreadState &partner = threads[first + other];
+    if (!(state.mask >> other & 1) || partner.state == State::Exited)
+      continue;
+    if (partner.state != State::InWarp)
+      return;
+    if (partner.operation != state.operation || partner.mask != state.mask)
+      fail(threads[current].thread, FaultKind::LaunchFailed,
+           fmt::format("lanes {} and {} of a warp wait for each other in "
+                       "different instructions",
+                       lane, other));
+    active |= uint32_t(1) << other;
+  }
+  for (uint32_t other = 0; other < lanes; ++other)
+    if (active >> other & 1)
+      threads[first + other].result = warpResult(first, other, active);
+  for (uint32_t other = 0; other < lanes; ++other)
+    if (active >> other & 1)
+      makeReady(first + other);
+}
+
+/// As the instruction's pseudo-code in the reference of PTX.
+uint64_t Block::shuffleResult(uint32_t first, uint32_t lane,
+                              uint32_t active) const {
+  const ThreadState &state = threads[first + lane];
+  constexpr uint32_t laneMask = warpSize - 1;
+  uint32_t b = state.b & laneMask, clamp = state.c & laneMask;
+  uint32_t segment = state.c >> 8 & laneMask;
+  auto most = int((lane & segment) | (clamp & ~segment & laneMask));
+  auto least = int(lane & segment);
+  int from = 0;
+  bool isInside = false;
+  switch (state.operation) {
+  case WarpOperation::ShuffleUp:
+    from = int(lane) - int(b);
+    isInside = from >= most;
+    break;
+  case WarpOperation::ShuffleDown:
+    from = int(lane + b);
+    isInside = from <= most;
+    break;
+  case WarpOperation::ShuffleXor:
+    from = int(lane ^ b);
+    isInside = from <= most;
+    break;
+  default:
+    from = least | int(b & ~segment);
+    isInside = from <= most;
+    break;
+  }
+  if (!isInside)
+    from = int(lane);
+  // The value of a thread that does not take part is undefined.
+  uint64_t value =
+      active >> from & 1 ? threads[first + uint32_t(from)].value : freshLocal;
+  return (value & ~uint32_t(0)) | uint64_t(isInside) << 32;
+}
+
+uint64_t Block::warpResult(uint32_t first, uint32_t lane,
+                           uint32_t active) const {
+  const ThreadState &state = threads[first + lane];
+  uint32_t votes = 0, equal = 0;
+  uint32_t sum = 0, conjunction = ~uint32_t(0), disjunction = 0, parity = 0;
+  int32_t least = INT32_MAX, greatest = INT32_MIN;
+  uint32_t leastUnsigned = ~uint32_t(0), greatestUnsigned = 0;
+  for (uint32_t other = 0; other < warpSize; ++other) {
+    if (!(active >> other & 1))
+      continue;
+    uint64_t value = threads[first + other].value;
+    auto word = uint32_t(value);
+    votes |= uint32_t(value & 1) << other;
+    equal |= uint32_t(value == state.value) << other;
+    sum += word;
+    conjunction &= word;
+    disjunction |= word;
+    parity ^= word;
+    least = std::min(least, int32_t(word));
+    greatest = std::max(greatest, int32_t(word));
+    leastUnsigned = std::min(leastUnsigned, word);
+    greatestUnsigned = std::max(greatestUnsigned, word);
+  }
+  switch (state.operation) {
+  case WarpOperation::ShuffleUp:
+  case WarpOperation::ShuffleDown:
+  case WarpOperation::ShuffleXor:
+  case WarpOperation::ShuffleIndex:
+    return shuffleResult(first, lane, active);
+  case WarpOperation::VoteAll:
+    return votes == active;
+  case WarpOperation::VoteAny:
+    return votes != 0;
+  case WarpOperation::VoteUniform:
+    return votes == active || votes == 0;
+  case WarpOperation::VoteBallot:
+    return votes;
+  case WarpOperation::MatchAny:
+    return equal;
+  case WarpOperation::MatchAll:
+    return equal == active ? active | uint64_t(1) << 32 : 0;
+  case WarpOperation::ReduceAdd:
+    return sum;
+  case WarpOperation::ReduceMinSigned:
+    return uint32_t(least);
+  case WarpOperation::ReduceMaxSigned:
+    return uint32_t(greatest);
+  case WarpOperation::ReduceMinUnsigned:
+    return leastUnsigned;
+  case WarpOperation::ReduceMaxUnsigned:
+    return greatestUnsigned;
+  case WarpOperation::ReduceAnd:
+    return conjunction;
+  case WarpOperation::ReduceOr:
+    return disjunction;
+  case WarpOperation::ReduceXor:
+    return parity;
+  case WarpOperation::Synchronize:
+    break;
+  }
+  return 0;
+}
+
+} // namespace lockstep::standin
