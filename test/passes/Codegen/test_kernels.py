@@ -106,11 +106,12 @@ def test_products_agree_with_numpy_and_with_each_other(products, shape, order):
             result, np.maximum(exact, 0), atol=1e-5 * np.sqrt(k) * 4
         )
         np.testing.assert_array_equal(positive, result > 0)
-        # Tiles may run in any order, and targets do the same multiply-adds.
+        # Tiles may run in any order, and processors do the same multiply-adds.
         again, _ = kernel(a, b, bias, tiles=list(reversed(range(kernel.grid))))
         np.testing.assert_array_equal(again, result)
         first = result if first is None else first
-        np.testing.assert_array_equal(result, first)
+        if target in kernels.host_targets():
+            np.testing.assert_array_equal(result, first)
 
 
 def test_levels_do_the_same_multiply_adds():
@@ -151,12 +152,15 @@ def test_reductions(level):
     for i, shape in enumerate(shapes):
         x = normal(*shape)
         for d in (0, 1):
-            results = [module[target][f"r{i}_{d}"](x) for target in TARGETS]
-            np.testing.assert_allclose(
-                results[0], x.sum(d, dtype=np.float64), atol=1e-3
-            )
-            for result in results:
-                np.testing.assert_array_equal(result, results[0])
+            results = {
+                target: module[target][f"r{i}_{d}"](x) for target in TARGETS
+            }
+            for target, result in results.items():
+                np.testing.assert_allclose(
+                    result, x.sum(d, dtype=np.float64), atol=1e-3
+                )
+                if target in kernels.host_targets():
+                    np.testing.assert_array_equal(result, results[TARGETS[0]])
 
 
 SOFTMAX = """#id = affine_map<(i, j) -> (i, j)>
@@ -207,7 +211,8 @@ def test_softmax_runs_row_by_row(level, shape):
                 e / e.sum(1, keepdims=True),
                 rtol=3e-6,
             )
-        if level == "O2":
+        # The code for GPUs has working memory, for all targets.
+        if level == "O2" and TARGETS == kernels.host_targets():
             assert kernel.scratch == 0, "intermediate values are one row each"
 
 

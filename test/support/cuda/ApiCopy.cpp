@@ -192,13 +192,18 @@ static CUresult fill(Context &context, const std::shared_ptr<Lane> &lane,
   size_t bytes = count * unit;
   if (!bytes)
     return CUDA_SUCCESS;
-  if (to % unit || count > SIZE_MAX / unit || !isOnDevice(to, bytes))
+  // Pinned memory of the host has the same address on the device.
+  auto *pinned = reinterpret_cast<std::byte *>(to);
+  bool isPinned = PinnedMemory::get().contains(pinned, bytes);
+  if (to % unit || count > SIZE_MAX / unit ||
+      !(isPinned || isOnDevice(to, bytes)))
     return CUDA_ERROR_INVALID_VALUE;
+  std::byte *begin = isPinned ? pinned : MemoryTable::host(to);
   context.submit(lane, [=] {
     if (unit == 1)
-      std::memset(MemoryTable::host(to), int(value), bytes);
+      std::memset(begin, int(value), bytes);
     else
-      fillPattern(MemoryTable::host(to), bytes, value);
+      fillPattern(begin, bytes, value);
     return CUDA_SUCCESS;
   });
   return CUDA_SUCCESS;
