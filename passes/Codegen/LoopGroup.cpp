@@ -214,6 +214,7 @@ static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage,
 /// Reduces the depth so that at least one stage has an inner loop, which can be
 /// vectorized.
 static void finish(LoopGroup &group) {
+  group.independentDepth = group.depth;
   bool isConsumed = llvm::all_of(group.stages, [&](const LoopStage &stage) {
     return stage.reductionDims.empty() &&
            stage.parallelDims.size() == group.depth;

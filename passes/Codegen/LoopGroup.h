@@ -26,6 +26,9 @@ struct LoopStage {
 struct LoopGroup {
   llvm::SmallVector<LoopStage> stages;
   unsigned depth = 0;
+  /// How many outer loops could be common: also one that is left to each stage,
+  /// for its vectors.
+  unsigned independentDepth = 0;
   /// The stages have one parallel loop each, of the same size, which may be
   /// divided among tiles.
   bool canSplitOwnLoop = false;

@@ -50,17 +50,22 @@ MEMORY_OPTIONS = (
 )
 
 
-#: The kernels that this machine executes; those of other targets need not be
-#: compiled in most tests.
+#: Of `lockstep-run`, as its name is without options: `simulated:7`.
+DEVICE = os.environ.get("LOCKSTEP_DEVICE", "cpu").partition(":")[0]
+
+#: The kernels that are executed; those of other targets need not be compiled in
+#: most tests.
 TARGET = (
-    "x86-64-v4"
+    "sm_90"
+    if DEVICE == "cuda"
+    else "x86-64-v4"
     if "avx512vl" in pathlib.Path("/proc/cpuinfo").read_text().split()
     else "x86-64-v3"
 )
 
 
 #: Whether programs are executed by workers, not by a device with queues.
-ON_HOST = os.environ.get("LOCKSTEP_DEVICE", "cpu") == "cpu"
+ON_HOST = DEVICE == "cpu"
 
 
 def without_devices(report):

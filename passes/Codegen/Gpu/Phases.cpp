@@ -31,18 +31,6 @@ static int64_t chooseThreads(int64_t work) {
                              kWarp, kMaxThreads);
 }
 
-/// The outer loops whose iterations are independent. A group leaves one of them
-/// to the vectors of a processor, which a GPU does not have.
-static unsigned getIndependentDepth(const LoopGroup &group) {
-  if (group.canSplitOwnLoop)
-    return 1;
-  bool isElementwise = llvm::all_of(group.stages, [&](const LoopStage &stage) {
-    return stage.reductionDims.empty() &&
-           stage.parallelDims.size() == group.depth + 1;
-  });
-  return isElementwise ? group.depth + 1 : group.depth;
-}
-
 /// Whether the threads of a block should share each reduction: if there are too
 /// few results for a thread each, or threads would read distant elements.
 static bool reducesByBlock(const Phase &phase) {
@@ -69,7 +57,7 @@ static bool reducesByBlock(const Phase &phase) {
 static void arrange(Phase &phase) {
   const LoopGroup &group = *phase.group;
   const LoopStage &first = group.stages.front();
-  phase.depth = getIndependentDepth(group);
+  phase.depth = group.independentDepth;
   phase.iterations =
       multiply(first, ArrayRef(first.parallelDims).take_front(phase.depth));
   bool hasInnerLoops = llvm::any_of(group.stages, [&](const LoopStage &stage) {

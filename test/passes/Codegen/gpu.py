@@ -103,7 +103,9 @@ class Module:
         for phase, (blocks, threads) in enumerate(self.launches(kernel)):
             function = ctypes.c_void_p()
             driver().cuModuleGetFunction(
-                ctypes.byref(function), self.handle, f"{kernel}${phase}".encode()
+                ctypes.byref(function),
+                self.handle,
+                f"{kernel}${phase}".encode(),
             )
             driver().cuLaunchKernel(
                 function, blocks, 1, 1, threads, 1, 1, 0, None, parameters, None
