@@ -1,0 +1,135 @@
+"""The device `cuda`, on a stand-in for the driver that executes PTX on this
+machine (`test/support/cuda`).
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from conftest import read_metrics
+
+TARGETS = "--target=sm_90,x86-64-v3"
+
+
+@pytest.fixture
+def gpu(tools):
+    """Runs `lockstep-run` on the stand-in: `gpu(arguments..., check, VARIABLE)`,
+    where the variables choose what it is like."""
+    folder = tools.folder.parent / "lib" / "cuda-standin"
+    if not (tools.folder.parent / "lib" / "liblockstep_cuda.so").exists():
+        pytest.skip("the device 'cuda' is not built")
+    assert folder.exists(), f"expected the stand-in of the driver in {folder}"
+
+    def run(*arguments, check=True, **variables):
+        variables = {"LD_LIBRARY_PATH": str(folder), **variables}
+        before = dict(os.environ)
+        os.environ.update(variables)
+        try:
+            return tools.run("lockstep-run", *arguments, check=check)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    return run
+
+
+@pytest.fixture
+def losses(tmp_path):
+    """The losses of a run: `losses(run, arguments...)`."""
+
+    def get(run, artifact, example, steps, *options, **variables):
+        metrics = tmp_path / "metrics.jsonl"
+        run(artifact, *example.arguments(steps, metrics), *options, **variables)
+        return [line["loss"] for line in read_metrics(metrics)]
+
+    return get
+
+
+# The devices' reductions have other orders within a replica, and the same ones
+# between replicas.
+@pytest.mark.parametrize("replicas", [1, 4])
+@pytest.mark.parametrize("name", ["digits-mlp", "digits-cnn"])
+def test_losses_are_those_of_cpu(
+    tools, gpu, losses, examples, compiled, name, replicas
+):
+    artifact = compiled(name, f"--replicas={replicas}", TARGETS)
+    example = examples(name)
+
+    def on_cpu(*arguments):
+        return tools.run("lockstep-run", *arguments)
+
+    expected = losses(on_cpu, artifact, example, 20, "--device=cpu")
+    found = losses(gpu, artifact, example, 20, "--device=cuda")
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    again = losses(
+        gpu, artifact, example, 20, "--device=cuda", LOCKSTEP_CUDA_SEED="7"
+    )
+    assert again == found, "another order of streams and blocks"
+
+
+def test_executors_share_a_gpu(gpu, losses, examples, compiled):
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    example = examples("digits-mlp")
+    one, three = (
+        losses(gpu, artifact, example, 6, "--device=cuda", f"--executors={n}")
+        for n in (1, 3)
+    )
+    assert one == three
+
+
+def test_second_gpu(gpu, losses, examples, compiled):
+    artifact = compiled("digits-mlp", "--replicas=2", TARGETS)
+    example = examples("digits-mlp")
+    first = losses(gpu, artifact, example, 3, "--device=cuda")
+    second = losses(
+        gpu, artifact, example, 3, "--device=cuda:1", LOCKSTEP_CUDA_DEVICES="2"
+    )
+    assert first == second
+
+
+def failure(gpu, example, artifact, tmp_path, *options, **variables):
+    """The messages of a run that ends with an error."""
+    done = gpu(
+        artifact,
+        *example.arguments(20, tmp_path / "metrics.jsonl"),
+        *options,
+        check=False,
+        **variables,
+    )
+    assert done.returncode != 0
+    return done.stderr
+
+
+def test_errors(gpu, examples, compiled, tmp_path):
+    example = examples("digits-mlp")
+    artifact = compiled("digits-mlp", "--replicas=2", TARGETS)
+
+    def message(*options, used=artifact, **variables):
+        return failure(gpu, example, used, tmp_path, *options, **variables)
+
+    assert (
+        "no kernels for GPUs: expected some for device 'cuda', the artifact has those for 'cpu' ('x86-64-v3')"
+        in message(
+            "--device=cuda",
+            used=compiled("digits-mlp", "--replicas=2", "--target=x86-64-v3"),
+        )
+    )
+    assert (
+        "no kernels for this GPU: expected a target for compute capability 8.6, the artifact has 'sm_90'"
+        in message("--device=cuda", LOCKSTEP_CUDA_CAPABILITY="8.6")
+    )
+    assert (
+        "device 'cuda:1': expected the ordinal of a GPU below 1, found 1"
+        in message("--device=cuda:1")
+    )
+    assert "4096 of 4096 bytes are free" in message(
+        "--device=cuda", LOCKSTEP_CUDA_MEMORY="4096"
+    )
+    assert (
+        "failed on GPU 0 'Lockstep CUDA stand-in': CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+        in message("--device=cuda", LOCKSTEP_CUDA_FAIL="launch:12")
+    )
+    assert "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in message(
+        "--device=cuda", LOCKSTEP_CUDA_FAIL="lost:40"
+    )
