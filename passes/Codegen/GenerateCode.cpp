@@ -303,6 +303,24 @@ private:
     }
   }
 
+  /// The grids of the phases of a kernel, equal ones in a row once.
+  static std::string phasesText(ArrayRef<int64_t> numbers) {
+    std::string text;
+    for (size_t i = 0; i < numbers.size();) {
+      size_t count = 1;
+      while (i + 2 * count < numbers.size() &&
+             numbers[i + 2 * count] == numbers[i] &&
+             numbers[i + 2 * count + 1] == numbers[i + 1])
+        ++count;
+      text += (i ? ", then " : "") +
+              (count > 1 ? std::to_string(count) + " times " : std::string()) +
+              countText(numbers[i], "block") + " of " +
+              std::to_string(numbers[i + 1]) + " threads";
+      i += 2 * count;
+    }
+    return text;
+  }
+
   /// Emits remarks about the tiles of kernels and the size of the code.
   void explain() {
     SymbolTableCollection symbols;
@@ -319,6 +337,13 @@ private:
                 (kernel.getScratch() ? ", " + bytesText(kernel.getScratch()) +
                                            " of working memory each"
                                      : ""))
+                   .str();
+      if (auto phases = launches.find(getRepresentative(kernel));
+          phases != launches.end())
+        remark::passed(kernel.getLoc(),
+                       decision(Stage::Codegen, "Phases", step))
+            << ("@" + kernel.getSymName() + ": on a GPU, " +
+                phasesText(phases->second))
                    .str();
     });
     for (auto binary : getOperation().getOps<device::BinaryOp>()) {
