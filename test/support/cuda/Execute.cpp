@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <functional>
 #include <numeric>
+#include <random>
 #include <thread>
 
 namespace lockstep::standin {
