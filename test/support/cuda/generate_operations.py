@@ -1,8 +1,15 @@
 """Writes LLVM IR with a kernel for each operation that loop code may have.
 
 llc makes PTX of it for several targets, which the stand-in has to load and
-execute: no instruction may be unknown. Usage: generate_operations.py > out.ll
+execute: no instruction may be unknown. With --host, writes the same kernels as
+functions for the host, without those that only a GPU has or whose results are
+approximations; their results have to be equal.
+
+Usage: generate_operations.py [--host] > out.ll
 """
+
+import re
+import sys
 
 INTEGERS = ["i8", "i16", "i32", "i64"]
 FLOATS = ["half", "bfloat", "float", "double"]
@@ -42,8 +49,11 @@ def bits(type_name):
 
 
 class Writer:
-    def __init__(self):
+    def __init__(self, is_host):
         self.kernels = 0
+        self.is_host = is_host
+        if is_host:
+            return
         print('target triple = "nvptx64-nvidia-cuda"')
         print("@table = addrspace(1) global [4 x i32] [i32 1, i32 2, i32 3, i32 4]")
         print("@pointer = addrspace(1) global ptr addrspacecast (ptr "
@@ -59,12 +69,27 @@ class Writer:
     def kernel(self, lines):
         """A kernel with %a, %b, %c and %out, each a pointer to 4 KiB."""
         self.kernels += 1
+        if self.is_host:
+            self.host_function(lines)
+            return
         print(f"define ptx_kernel void @k{self.kernels}(ptr addrspace(1) %a, "
               "ptr addrspace(1) %b, ptr addrspace(1) %c, "
               "ptr addrspace(1) %out) {")
         for line in lines:
             print("  " + line)
         print("  ret void\n}")
+
+    def host_function(self, lines):
+        text = "\n  ".join(lines)
+        if re.search(r"nvvm|afn|fast|@tile|@pointer|fence|contract|fmuladd|frem", text):
+            return
+        # Results are poison out of range, and either zero.
+        if re.search(r"= fpto[su]i|minnum|maxnum|fmax|fmin", text):
+            return
+        text = re.sub(r" addrspace\(1\)|\.p1|syncscope\(\S*\) ", lambda match:
+                      ".p0" if match[0] == ".p1" else "", text)
+        print(f"define void @k{self.kernels}(ptr %a, ptr %b, ptr %c, ptr %out)"
+              f" {{\n  {text}\n  ret void\n}}")
 
     def value(self, operand_types, result_type, operation):
         """A kernel that stores the result of an operation of %x, %y, %z."""
@@ -81,7 +106,23 @@ def write_arithmetic(writer):
         for name in INTEGER_BINARY:
             if kind == "i128" and "div" in name or kind == "i128" and "rem" in name:
                 continue
-            writer.value([kind] * 2, kind, f"{name} {kind} %x, %y")
+            def constant(number):
+                return (f"splat ({kind.split()[-1].strip('>')} {number})"
+                        if kind.startswith("<") else number)
+
+            # Defined for all operands: amounts below the width, divisors that
+            # are neither 0 nor -1.
+            lines = [f"%x = load {kind}, ptr addrspace(1) %a",
+                     f"%y = load {kind}, ptr addrspace(1) %b"]
+            if name in ("shl", "lshr", "ashr"):
+                lines.append(f"%z = and {kind} %y, {constant(7)}")
+            elif "div" in name or "rem" in name:
+                lines += [f"%w = and {kind} %y, {constant(-3)}",
+                          f"%z = or {kind} %w, {constant(1)}"]
+            else:
+                lines.append(f"%z = add {kind} %y, {constant(0)}")
+            writer.kernel(lines + [f"%r = {name} {kind} %x, %z",
+                                   f"store {kind} %r, ptr addrspace(1) %out"])
     for kind in INTEGERS + ["<2 x i16>"]:
         for name in INTEGER_INTRINSICS:
             writer.value([kind] * 2, kind,
@@ -185,7 +226,9 @@ def write_conversions(writer):
                 writer.value([source], target, f"fptrunc {source} %x to {target}")
             elif bits(target) > bits(source):
                 writer.value([source], target, f"fpext {source} %x to {target}")
-    writer.value(["i1"], "float", "uitofp i1 %x to float")
+    writer.kernel(["%x = load i8, ptr addrspace(1) %a",
+                   "%p = trunc i8 %x to i1", "%r = uitofp i1 %p to float",
+                   "store float %r, ptr addrspace(1) %out"])
     for vector in ["<2 x half>", "<2 x bfloat>", "<4 x half>"]:
         wide = vector.replace("half", "float").replace("bfloat", "float")
         wide = wide.replace("bfloat", "float").replace("bhalf", "float")
@@ -348,7 +391,7 @@ def write_threads(writer):
 
 
 def main():
-    writer = Writer()
+    writer = Writer(is_host="--host" in sys.argv)
     write_arithmetic(writer)
     write_conversions(writer)
     write_comparisons(writer)
