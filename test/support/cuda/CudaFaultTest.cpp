@@ -134,6 +134,12 @@ TEST_F(CudaFault, UnknownInstructionsAreNamed) {
   EXPECT_EQ(error("add.s32 %r1, %q, 1;"), "line 6: unknown register '%q'");
   EXPECT_EQ(error("ld.global.b32 %r1, [nothing];"),
             "line 6: unknown variable 'nothing'");
+  EXPECT_EQ(error("bra nowhere;"), "line 6: unknown label 'nowhere'");
+  EXPECT_EQ(error(".reg .pred %p1;\nadd.s32 %r1, %p1, 1;"),
+            "line 7: '%p1' has a wrong type for 'add.s32'");
+  EXPECT_EQ(error("mov.b32 %r1, {};"),
+            "line 6: a vector of 0 elements cannot have 32 bits");
+  EXPECT_EQ(error("call.uni f, ();"), "line 6: unknown function 'f'");
   EXPECT_EQ(error("add.s32 %r1, %r2"), "line 7: expected ',', found 'ret'");
 }
 
@@ -201,6 +207,22 @@ TEST_F(CudaOptions, DevicesAreLost) {
     int value = 0;
     EXPECT_EQ(cuda.cuMemcpyDtoH_v2(&value, x, 4), CUDA_ERROR_LAUNCH_FAILED);
     EXPECT_EQ(cuda.cuMemFree_v2(x), CUDA_ERROR_LAUNCH_FAILED);
+  });
+}
+
+TEST_F(CudaOptions, KernelsFail) {
+  EXPECT_WITH("LOCKSTEP_CUDA_FAIL", "fault:2,alloc:3,load:3", {
+    CUfunction function = find(control, "assertThat");
+    EXPECT_EQ(launch(function, 1, 1, nullptr, 1), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxSynchronize(), CUDA_SUCCESS);
+    CUdeviceptr x = allocate(4), y = allocate(4);
+    EXPECT_EQ(cuda.cuMemAlloc_v2(&x, 4), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(cuda.cuMemAlloc_v2(&y, 4), CUDA_SUCCESS);
+    CUmodule module = nullptr;
+    EXPECT_EQ(cuda.cuModuleLoadDataEx(&module, "", 0, nullptr, nullptr),
+              CUDA_ERROR_INVALID_IMAGE);
+    EXPECT_EQ(launch(function, 1, 1, nullptr, 1), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
   });
 }
 

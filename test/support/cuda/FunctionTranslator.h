@@ -113,6 +113,7 @@ private:
   }
   std::string resize(const std::string &value, unsigned from, unsigned to,
                      bool isSigned = false);
+  void checkElements(const Operand &operand, unsigned bits) const;
   std::string readVector(const Operand &operand, unsigned bits);
   std::string specialRegister(const Operand &operand, unsigned bits);
   std::string threadField(size_t offset, std::string_view type);
@@ -235,8 +236,11 @@ private:
 
   void translate(const Statement &statement);
   void dispatch();
+  std::string labelOf(const std::string &name) const;
+  void collectLabels();
   void layOutFrame();
   std::string header() const;
+  std::string parameterSlot(const std::string &name) const;
   const Function &callee(const std::string &name);
 
   KernelTranslation &kernel;
@@ -245,6 +249,7 @@ private:
   std::vector<bool> isUsed;
   std::string code, allocas;
   std::set<std::string, std::less<>> slots;
+  std::set<std::string, std::less<>> ptxLabels;
   /// Offsets of the function's local variables in its frame.
   std::map<std::string, uint64_t, std::less<>> locals;
   uint64_t frameBytes = 0;
