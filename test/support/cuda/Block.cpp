@@ -85,7 +85,7 @@ bool Block::run(uint64_t index) {
 void Block::fiberMain() {
   Block &block = *currentBlock;
   if (block.code.hasBarriers) {
-    block.function(&block.threads[block.current].thread);
+    block.function(&block.threads[block.current].thread, 1, 0);
     block.exitThread();
   }
   Thread thread;
@@ -102,11 +102,9 @@ void Block::fiberMain() {
       thread.threadIndex[1] = place(y, 1);
       uint32_t row =
           (thread.threadIndex[2] * size[1] + thread.threadIndex[1]) * size[0];
-      for (uint32_t x = 0; x < size[0]; ++x) {
-        thread.threadIndex[0] = place(x, 0);
-        thread.linearIndex = row + thread.threadIndex[0];
-        block.function(&thread);
-      }
+      thread.threadIndex[0] = place(0, 0);
+      thread.linearIndex = row + thread.threadIndex[0];
+      block.function(&thread, size[0], isReversed ? ~uint32_t(0) : 1);
     }
   }
   block.fibers[0].leave(block.caller);

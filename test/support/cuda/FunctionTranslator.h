@@ -211,6 +211,7 @@ private:
   std::string resolveWindow(AccessSpace space, const std::string &address,
                             uint64_t bytes);
   std::string parameterPointer(const Operand &operand, uint64_t bytes);
+  bool isParameter(std::string_view name) const;
   std::string orderOf(bool isLoad);
   unsigned vectorLength();
 

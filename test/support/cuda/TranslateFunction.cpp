@@ -222,7 +222,8 @@ void FunctionTranslator::layOutFrame() {
 
 std::string FunctionTranslator::header() const {
   if (function.isEntry)
-    return "define void @kernel(ptr noalias %thread) {\nentry:\n"
+    return "define internal void @thread(ptr noalias %thread) alwaysinline "
+           "{\nentry:\n"
            "  %frame = add i64 0, 0\n";
   std::string parameters;
   for (size_t i = 0; i < function.parameters.size(); ++i)

@@ -2,6 +2,7 @@
 
 #include "FunctionTranslator.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace lockstep::standin {
@@ -43,11 +44,14 @@ void FunctionTranslator::move() {
 // Addresses
 //===----------------------------------------------------------------------===//
 
-/// A field of the thread's state, which does not change.
+/// A field of the thread's state. Except for the index, which the loop over the
+/// threads of a row changes, it stays the same.
 std::string FunctionTranslator::threadField(size_t offset,
                                             std::string_view type) {
+  bool isIndex = offset < offsetof(Thread, blockDim);
   std::string pointer = define("getelementptr i8, ptr %thread, i64 {}", offset);
-  return define("load {}, ptr {}, !invariant.load !1", type, pointer);
+  return define("load {}, ptr {}{}", type, pointer,
+                isIndex ? "" : ", !invariant.load !1");
 }
 
 /// The address of a shared variable, which gets its place at the first use.
@@ -267,6 +271,13 @@ unsigned FunctionTranslator::vectorLength() {
   if (has("v4"))
     return 4;
   return has("v8") ? 8 : 1;
+}
+
+/// Whether the function has a parameter of this name.
+bool FunctionTranslator::isParameter(std::string_view name) const {
+  return std::any_of(
+      function.parameters.begin(), function.parameters.end(),
+      [&](const Variable &variable) { return variable.name == name; });
 }
 
 /// Loads may widen to a larger register, with the sign if the type has one.
