@@ -75,6 +75,17 @@ TEST_F(CudaKernel, CallsWithStructures) {
   EXPECT_EQ(download<double>(out, 4), (std::vector<double>{8, 3, 8, 3}));
 }
 
+TEST_F(CudaKernel, StructuresAreCopied) {
+  struct Eight {
+    int values[8];
+  } eight = {{1, 2, 3, 4, 5, 6, 7, 8}};
+  CUdeviceptr out = allocate(32);
+  ASSERT_EQ(launch(find(control, "changeCopies"), 1, 8, nullptr, eight, out),
+            CUDA_SUCCESS);
+  EXPECT_EQ(download<int>(out, 8),
+            (std::vector<int>{106, 109, 112, 115, 118, 121, 116, 111}));
+}
+
 TEST_F(CudaKernel, LocalMemory) {
   CUdeviceptr x = upload<int>({1, 2, 3, 4, 5, 6, 7, 8}), y = allocate(32);
   ASSERT_EQ(launch(find(control, "reverse"), 1, 1, nullptr, x, y, 0u),

@@ -239,6 +239,9 @@ private:
   void dispatch();
   std::string labelOf(const std::string &name) const;
   void collectLabels();
+  bool isAddressTaken(const Variable &parameter) const;
+  /// Gives a variable its place in the frame.
+  void place(const Variable &variable);
   void layOutFrame();
   std::string header() const;
   std::string parameterSlot(const std::string &name) const;

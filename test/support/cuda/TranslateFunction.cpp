@@ -197,16 +197,35 @@ void FunctionTranslator::translate(const Statement &statement) {
   isTerminated = false;
 }
 
+/// Whether an instruction has the parameter's address, which is in local
+/// memory.
+bool FunctionTranslator::isAddressTaken(const Variable &parameter) const {
+  for (const Statement &statement : function.body)
+    for (const Operand &operand : statement.instruction.operands)
+      if (operand.kind == Operand::Kind::Symbol &&
+          operand.name == parameter.name)
+        return true;
+  return false;
+}
+
+void FunctionTranslator::place(const Variable &variable) {
+  frameBytes =
+      (frameBytes + variable.alignment - 1) & ~(variable.alignment - 1);
+  locals[variable.name] = frameBytes;
+  frameBytes += variable.bytes;
+}
+
 void FunctionTranslator::layOutFrame() {
+  if (!function.isEntry)
+    for (const Variable &parameter : function.parameters)
+      if (isAddressTaken(parameter))
+        place(parameter);
   for (const Variable &variable : function.variables) {
     if (variable.space == Space::Param) {
       allocas += fmt::format("  %P.{} = alloca [{} x i8], align {}\n",
                              variable.name, variable.bytes, variable.alignment);
     } else if (variable.space == Space::Local) {
-      frameBytes =
-          (frameBytes + variable.alignment - 1) & ~(variable.alignment - 1);
-      locals[variable.name] = frameBytes;
-      frameBytes += variable.bytes;
+      place(variable);
     }
   }
   constexpr uint64_t frameAlignment = 32;
@@ -218,6 +237,13 @@ void FunctionTranslator::layOutFrame() {
   std::string frame = define("getelementptr i8, ptr {}, i64 %frame", memory);
   emit("call void @llvm.memset.p0.i64(ptr {}, i8 -1, i64 {}, i1 false)", frame,
        frameBytes);
+  for (size_t i = 0; i < function.parameters.size(); ++i)
+    if (auto found = locals.find(function.parameters[i].name);
+        found != locals.end())
+      emit("call void @llvm.memcpy.p0.p0.i64(ptr {}, ptr %param{}, i64 {}, i1 "
+           "false)",
+           define("getelementptr i8, ptr {}, i64 {}", frame, found->second), i,
+           function.parameters[i].bytes);
 }
 
 std::string FunctionTranslator::header() const {

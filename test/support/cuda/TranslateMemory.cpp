@@ -134,6 +134,13 @@ std::string FunctionTranslator::parameterPointer(const Operand &operand,
       const Variable &variable = function.parameters[i];
       if (variable.name != operand.name)
         continue;
+      if (auto found = locals.find(variable.name); found != locals.end()) {
+        std::string local = threadField(offsetof(Thread, local), "ptr");
+        std::string frame =
+            define("getelementptr i8, ptr {}, i64 %frame", local);
+        return checked(variable, define("getelementptr i8, ptr {}, i64 {}",
+                                        frame, found->second));
+      }
       if (!function.isEntry)
         return checked(variable, fmt::format("%param{}", i));
       std::string params = threadField(offsetof(Thread, params), "ptr");

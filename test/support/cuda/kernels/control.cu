@@ -76,6 +76,22 @@ GLOBAL callFunctions(Pair pair, double *out) {
   out[3] = calls;
 }
 
+struct Eight {
+  int values[8];
+};
+
+static DEVICE __attribute__((noinline)) int change(Eight eight, unsigned i) {
+  eight.values[i & 7] += 100;
+  return eight.values[(i + 1) & 7] + eight.values[i & 7];
+}
+
+// A structure that is copied for a call, and changed there; and a parameter of
+// the kernel with an index that is computed.
+GLOBAL changeCopies(Eight eight, int *out) {
+  unsigned i = index();
+  out[i] = change(eight, i) + eight.values[(i + 2) & 7];
+}
+
 // Memory of a thread with an index that is computed.
 GLOBAL reverse(const int *x, int *y, unsigned offset) {
   int values[8];
