@@ -110,6 +110,33 @@ TEST_F(CudaStream, CallbacksFollowTheCommandsBefore) {
   EXPECT_EQ(state.inside, CUDA_ERROR_NOT_PERMITTED);
 }
 
+TEST_F(CudaStream, ThreadsOfTheHostAreIndependent) {
+  CUfunction function = find(loadFile("control.ptx"), "saxpy");
+  auto work = [&](float factor) {
+    ASSERT_EQ(cuda.cuCtxSetCurrent(context), CUDA_SUCCESS);
+    CUstream stream = nullptr;
+    ASSERT_EQ(
+        cuda.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
+        CUDA_SUCCESS);
+    constexpr unsigned count = 1000, rounds = 20;
+    CUdeviceptr x = upload(std::vector<float>(count, factor));
+    CUdeviceptr y = upload(std::vector<float>(count, 0));
+    for (unsigned round = 0; round < rounds; ++round)
+      ASSERT_EQ(launch(function, 8, 128, stream, 1.0f, x, y, count),
+                CUDA_SUCCESS);
+    std::vector<float> found(count);
+    ASSERT_EQ(cuda.cuMemcpyDtoHAsync_v2(found.data(), y, count * 4, stream),
+              CUDA_SUCCESS);
+    EXPECT_EQ(found, std::vector<float>(count, factor * rounds));
+    EXPECT_EQ(cuda.cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i <= 4; ++i)
+    threads.emplace_back(work, float(i));
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//

@@ -91,6 +91,8 @@ static void executeBlocks(Progress &progress) {
   }
 }
 
+void prepareExecution() { Helper::get(); }
+
 Fault execute(const Launch &launch) {
   std::mt19937_64 random(launch.seed);
   uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];

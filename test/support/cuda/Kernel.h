@@ -66,6 +66,8 @@ struct Fault {
   std::string message;
 };
 
+/// Starts what executes kernels.
+void prepareExecution();
 /// Executes all blocks of a launch, and returns the first fault.
 Fault execute(const Launch &launch);
 
