@@ -1,6 +1,7 @@
 //===- ApiDevice.cpp - devices, contexts and names of errors --------------===//
 
 #include "Api.h"
+#include "MemoryTable.h"
 
 #include <cstdio>
 
@@ -15,6 +16,13 @@ CUresult cuInit(unsigned flags) {
     return CUDA_ERROR_INVALID_VALUE;
   if (DriverOptions::get().devices == 0)
     return CUDA_ERROR_NO_DEVICE;
+  // Created by the first call, before threads need them: ThreadSanitizer does
+  // not see the order that an object of this library has when it is created
+  // at its first use.
+  prepareExecution();
+  MemoryTable::get();
+  PinnedMemory::get();
+  Scheduler::get();
   Driver::get().isInitialized = true;
   return CUDA_SUCCESS;
 }

@@ -21,7 +21,7 @@ Block::Block(const Launch &launch)
     : launch(launch), code(launch.kernel->code()),
       function(launch.kernel->function()),
       threadCount(launch.block[0] * launch.block[1] * launch.block[2]),
-      random(launch.seed) {
+      random(launch.seed | 1) {
   // Aligned for every vector, with room to align the begin.
   shared.resize(code.sharedBytes + launch.dynamicSharedBytes + 128);
   uint32_t frames = code.hasBarriers ? threadCount : 1;
@@ -85,20 +85,27 @@ bool Block::run(uint64_t index) {
 void Block::fiberMain() {
   Block &block = *currentBlock;
   if (block.code.hasBarriers) {
-    block.function(&block.threads[block.current].thread);
+    block.function(&block.threads[block.current].thread, 1, 0);
     block.exitThread();
   }
   Thread thread;
   block.initialize(thread, 0, block.blockIndexNow);
-  uint32_t count = block.threadCount;
-  bool isReversed = block.random() & 1;
-  for (uint32_t i = 0; i < count; ++i) {
-    uint32_t index = isReversed ? count - 1 - i : i;
-    thread.linearIndex = index;
-    thread.threadIndex[0] = index % thread.blockDim[0];
-    thread.threadIndex[1] = index / thread.blockDim[0] % thread.blockDim[1];
-    thread.threadIndex[2] = index / thread.blockDim[0] / thread.blockDim[1];
-    block.function(&thread);
+  // Forward or backward, without divisions.
+  const uint32_t (&size)[3] = block.launch.block;
+  bool isReversed = block.draw(2);
+  auto place = [&](uint32_t i, unsigned axis) {
+    return isReversed ? size[axis] - 1 - i : i;
+  };
+  for (uint32_t z = 0; z < size[2]; ++z) {
+    thread.threadIndex[2] = place(z, 2);
+    for (uint32_t y = 0; y < size[1]; ++y) {
+      thread.threadIndex[1] = place(y, 1);
+      uint32_t row =
+          (thread.threadIndex[2] * size[1] + thread.threadIndex[1]) * size[0];
+      thread.threadIndex[0] = place(0, 0);
+      thread.linearIndex = row + thread.threadIndex[0];
+      block.function(&thread, size[0], isReversed ? ~uint32_t(0) : 1);
+    }
   }
   block.fibers[0].leave(block.caller);
   __builtin_unreachable();
@@ -120,7 +127,7 @@ void Block::runTogether(const uint32_t (&blockIndex)[3]) {
     ready.push_back(i);
   }
   while (!ready.empty()) {
-    std::swap(ready[random() % ready.size()], ready.back());
+    std::swap(ready[draw(uint32_t(ready.size()))], ready.back());
     current = ready.back();
     ready.pop_back();
     fibers[current].enter(caller);

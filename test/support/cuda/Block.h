@@ -14,8 +14,6 @@
 #include "Fiber.h"
 #include "Kernel.h"
 
-#include <random>
-
 namespace lockstep::standin {
 
 class Block {
@@ -62,6 +60,14 @@ private:
     BarrierOperation operation = BarrierOperation::None;
   };
 
+  /// A number below the bound: an xorshift generator (Marsaglia, 2003), since
+  /// each wait draws one.
+  uint32_t draw(uint32_t bound) {
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    return uint32_t((random >> 32) * bound >> 32);
+  }
   void initialize(Thread &thread, uint32_t linearIndex,
                   const uint32_t (&blockIndex)[3]);
   void runSeparately(const uint32_t (&blockIndex)[3]);
@@ -70,7 +76,11 @@ private:
   void makeReady(uint32_t index);
   void finishBarrier(uint32_t id);
   void finishWarp(uint32_t first, uint32_t lane);
-  uint64_t warpResult(uint32_t firstLane, uint32_t lane, uint32_t active) const;
+  /// The operation's result for each lane.
+  void computeWarp(uint32_t firstLane, WarpOperation operation,
+                   uint32_t active);
+  uint64_t reduceWarp(uint32_t firstLane, WarpOperation operation,
+                      uint32_t active) const;
   uint64_t shuffleResult(uint32_t firstLane, uint32_t lane,
                          uint32_t active) const;
   std::string describeWaits() const;
@@ -81,7 +91,7 @@ private:
   const KernelCode &code;
   KernelFunction function;
   uint32_t threadCount;
-  std::mt19937_64 random;
+  uint64_t random;
   Fault foundFault;
   std::vector<std::byte> shared, local;
   std::vector<AccessSite> sites;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <functional>
 #include <numeric>
+#include <random>
 #include <thread>
 
 namespace lockstep::standin {
@@ -89,6 +90,8 @@ static void executeBlocks(Progress &progress) {
       progress.fault = block.fault();
   }
 }
+
+void prepareExecution() { Helper::get(); }
 
 Fault execute(const Launch &launch) {
   std::mt19937_64 random(launch.seed);

@@ -15,7 +15,8 @@ public:
   Fiber();
   ~Fiber();
   Fiber(Fiber &&other) noexcept
-      : stack(std::exchange(other.stack, nullptr)), pointer(other.pointer) {}
+      : stack(std::exchange(other.stack, nullptr)), pointer(other.pointer),
+        unusedBytes(other.unusedBytes) {}
   Fiber(const Fiber &) = delete;
   Fiber &operator=(const Fiber &) = delete;
 
@@ -30,6 +31,8 @@ private:
   static constexpr size_t stackBytes = size_t(64) << 10;
   std::byte *stack = nullptr;
   void *pointer = nullptr;
+  /// At the top of the stack.
+  size_t unusedBytes = 0;
 };
 
 } // namespace lockstep::standin

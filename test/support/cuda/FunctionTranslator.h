@@ -113,6 +113,7 @@ private:
   }
   std::string resize(const std::string &value, unsigned from, unsigned to,
                      bool isSigned = false);
+  void checkElements(const Operand &operand, unsigned bits) const;
   std::string readVector(const Operand &operand, unsigned bits);
   std::string specialRegister(const Operand &operand, unsigned bits);
   std::string threadField(size_t offset, std::string_view type);
@@ -210,6 +211,7 @@ private:
   std::string resolveWindow(AccessSpace space, const std::string &address,
                             uint64_t bytes);
   std::string parameterPointer(const Operand &operand, uint64_t bytes);
+  bool isParameter(std::string_view name) const;
   std::string orderOf(bool isLoad);
   unsigned vectorLength();
 
@@ -235,8 +237,14 @@ private:
 
   void translate(const Statement &statement);
   void dispatch();
+  std::string labelOf(const std::string &name) const;
+  void collectLabels();
+  bool isAddressTaken(const Variable &parameter) const;
+  /// Gives a variable its place in the frame.
+  void place(const Variable &variable);
   void layOutFrame();
   std::string header() const;
+  std::string parameterSlot(const std::string &name) const;
   const Function &callee(const std::string &name);
 
   KernelTranslation &kernel;
@@ -245,6 +253,7 @@ private:
   std::vector<bool> isUsed;
   std::string code, allocas;
   std::set<std::string, std::less<>> slots;
+  std::set<std::string, std::less<>> ptxLabels;
   /// Offsets of the function's local variables in its frame.
   std::map<std::string, uint64_t, std::less<>> locals;
   uint64_t frameBytes = 0;

@@ -11,7 +11,9 @@
 
 namespace lockstep::standin {
 
-using KernelFunction = void (*)(Thread *);
+/// Executes a number of threads, one after another, each with the index in x of
+/// the one before and the step.
+using KernelFunction = void (*)(Thread *, uint32_t count, uint32_t step);
 
 /// Compiles a kernel; the caller owns its memory by the handle. Throws
 /// std::runtime_error where LLVM refuses the translation.
@@ -64,6 +66,8 @@ struct Fault {
   std::string message;
 };
 
+/// Starts what executes kernels.
+void prepareExecution();
 /// Executes all blocks of a launch, and returns the first fault.
 Fault execute(const Launch &launch);
 

@@ -1,8 +1,9 @@
 //===- KernelAbi.h - between compiled kernels and their runner --*- C++ -*-===//
 //
-// A kernel is compiled to `void kernel(Thread *)`, which executes one thread.
-// Compiled code reads the state of its thread at fixed offsets, and calls the
-// functions below for what it does not do itself.
+// A kernel is compiled to `void kernel(Thread *, count, step)`, which executes
+// threads of one row, or a single one. Compiled code reads the state of its
+// thread at fixed offsets, and calls the functions below for what it does not
+// do itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,8 @@ struct AccessSite {
 
 class Block;
 
-/// The state of a thread.
+/// The state of a thread. The loop over the threads of a row changes the first
+/// and the fourth field.
 struct Thread {
   uint32_t threadIndex[3];
   uint32_t linearIndex;

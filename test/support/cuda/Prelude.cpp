@@ -106,6 +106,32 @@ define internal i128 @clamp(i128 %value, i32 %bits, i1 %signed) alwaysinline {
 
 )";
 
+/// The fields that change are the first and the fourth of the thread's state.
+static constexpr std::string_view loop = R"(
+define void @kernel(ptr noalias %thread, i32 %count, i32 %step) {
+entry:
+  %linear.place = getelementptr i8, ptr %thread, i64 12
+  br label %loop
+
+loop:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %loop ]
+  call void @thread(ptr %thread)
+  %x = load i32, ptr %thread
+  %x.next = add i32 %x, %step
+  store i32 %x.next, ptr %thread
+  %linear = load i32, ptr %linear.place
+  %linear.next = add i32 %linear, %step
+  store i32 %linear.next, ptr %linear.place
+  %i.next = add i32 %i, 1
+  %isDone = icmp eq i32 %i.next, %count
+  br i1 %isDone, label %exit, label %loop
+
+exit:
+  ret void
+}
+
+)";
+
 /// {0} is a type, {1} its name in intrinsics.
 static constexpr std::string_view numbers = R"(
 ; Between 0 and 1; a NaN becomes 0.
@@ -168,6 +194,7 @@ define internal i{0} @rem.u{0}(i{0} %a, i{0} %b) alwaysinline {{
 const std::string &prelude() {
   static const std::string text = [] {
     std::string all(declarations);
+    all += loop;
     all += conversions;
     all += fmt::format(numbers, "float", "f32");
     all += fmt::format(numbers, "double", "f64");

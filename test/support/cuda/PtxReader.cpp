@@ -3,6 +3,8 @@
 #include "PtxLexer.h"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -91,9 +93,12 @@ private:
       module.version += unsigned(word().back() - '0');
     } else if (accept(".target")) {
       std::string target = word();
-      if (target.substr(0, 3) != "sm_")
+      // Some have a letter behind the number: sm_90a.
+      const char *end = target.data() + target.size();
+      if (!target.starts_with("sm_") ||
+          std::from_chars(target.data() + 3, end, module.target).ec !=
+              std::errc())
         throw PtxError(first.line, "unknown target '" + target + "'");
-      module.target = unsigned(std::stoul(target.substr(3)));
       while (accept(","))
         word();
     } else if (accept(".address_size")) {
@@ -175,6 +180,8 @@ private:
       fail(peek(), "a type");
     if (!hasAlignment)
       variable.alignment = variable.type.bytes();
+    if (!std::has_single_bit(variable.alignment))
+      fail(peek(), "a power of two as alignment");
     variable.name = word();
     variable.bytes = variable.type.bytes();
     while (accept("[")) {
@@ -362,6 +369,9 @@ private:
       if (accept("<")) {
         uint64_t count = number();
         expect(">");
+        constexpr uint64_t most = 1 << 20;
+        if (count > most)
+          throw PtxError(token.line, "there are too many registers");
         for (uint64_t i = 0; i < count; ++i)
           function.registers.emplace(name + std::to_string(i), *type);
       } else {

@@ -40,7 +40,11 @@ void FunctionTranslator::floatArithmetic(Arithmetic operation) {
   bool isDirected = mode && *mode != Rounding::Nearest;
   if (isDirected && found.bits == 16)
     fail("unknown rounding of '" + instruction->text() + "'");
-  std::vector<std::string> a = readNumbers(operand(1), found);
+  // add.f32.f16 widens its first operand.
+  Type first = nextType().value_or(found);
+  if (first != found && (found.bits != 32 || first.width() != 16))
+    fail("unknown types of '" + instruction->text() + "'");
+  std::vector<std::string> a = readNumbers(operand(1), first);
   std::vector<std::string> b = readNumbers(operand(2), found);
   std::string_view computedType = computed(found);
   for (size_t i = 0; i < a.size(); ++i) {
@@ -84,9 +88,13 @@ void FunctionTranslator::fusedMultiplyAdd() {
   bool isDirected = mode && *mode != Rounding::Nearest;
   if (isDirected && found.bits == 16)
     fail("unknown rounding of '" + instruction->text() + "'");
+  // fma.f32.f16 widens its factors.
+  Type factor = nextType().value_or(found);
+  if (factor != found && (found.bits != 32 || factor.width() != 16))
+    fail("unknown types of '" + instruction->text() + "'");
   std::vector<std::string> lanes[3];
   for (unsigned i = 0; i < 3; ++i)
-    lanes[i] = readNumbers(operand(1 + i), found);
+    lanes[i] = readNumbers(operand(1 + i), i == 2 ? found : factor);
   std::string_view computedType = computed(found);
   for (unsigned lane = 0; lane < found.lanes; ++lane) {
     std::string inputs[3];

@@ -37,10 +37,22 @@ FunctionTranslator::handlers() {
 // Control flow
 //===----------------------------------------------------------------------===//
 
+void FunctionTranslator::collectLabels() {
+  for (const Statement &statement : function.body)
+    if (!statement.label.empty() && !ptxLabels.insert(statement.label).second)
+      fail("the label '" + statement.label + "' is defined twice");
+}
+
+std::string FunctionTranslator::labelOf(const std::string &name) const {
+  if (!ptxLabels.count(name))
+    fail("unknown label '" + name + "'");
+  return "%\"L" + name + "\"";
+}
+
 void FunctionTranslator::branch() {
   has("uni");
   expectOperands(1);
-  emit("br label %\"L{}\"", operand(0).name);
+  emit("br label {}", labelOf(operand(0).name));
   isTerminated = true;
 }
 
@@ -53,7 +65,7 @@ void FunctionTranslator::indexedBranch() {
     fail("unknown jump table '" + operand(1).name + "'");
   std::string index = read(0, 32), outside = newLabel(), cases;
   for (size_t i = 0; i < table->second.size(); ++i)
-    cases += fmt::format(" i32 {}, label %\"L{}\"", i, table->second[i]);
+    cases += fmt::format(" i32 {}, label {}", i, labelOf(table->second[i]));
   emit("switch i32 {}, label %{} [{} ]", index, outside, cases);
   startBlock(outside);
   trap();
@@ -90,6 +102,14 @@ const Function &FunctionTranslator::callee(const std::string &name) {
   return *found;
 }
 
+/// A parameter of a call.
+std::string FunctionTranslator::parameterSlot(const std::string &name) const {
+  for (const Variable &variable : function.variables)
+    if (variable.space == Space::Param && variable.name == name)
+      return "%P." + name;
+  fail("unknown parameter '" + name + "'");
+}
+
 /// call (results), function, (arguments); results and arguments are names of
 /// parameters, and each list may be absent.
 void FunctionTranslator::call() {
@@ -99,7 +119,7 @@ void FunctionTranslator::call() {
   if (operand(0).kind == Operand::Kind::List) {
     if (operand(0).elements.size() != 1)
       fail("expected one result of a call");
-    result = "%P." + operand(0).elements[0].name;
+    result = parameterSlot(operand(0).elements[0].name);
     ++index;
   }
   const std::string &name = operand(index).name;
@@ -116,7 +136,7 @@ void FunctionTranslator::call() {
   std::string arguments;
   if (++index < instruction->operands.size())
     for (const Operand &argument : operand(index).elements)
-      arguments += ", ptr %P." + argument.name;
+      arguments += ", ptr " + parameterSlot(argument.name);
   size_t given =
       index < instruction->operands.size() ? operand(index).elements.size() : 0;
   if (given != called.parameters.size())
@@ -177,16 +197,35 @@ void FunctionTranslator::translate(const Statement &statement) {
   isTerminated = false;
 }
 
+/// Whether an instruction has the parameter's address, which is in local
+/// memory.
+bool FunctionTranslator::isAddressTaken(const Variable &parameter) const {
+  for (const Statement &statement : function.body)
+    for (const Operand &operand : statement.instruction.operands)
+      if (operand.kind == Operand::Kind::Symbol &&
+          operand.name == parameter.name)
+        return true;
+  return false;
+}
+
+void FunctionTranslator::place(const Variable &variable) {
+  frameBytes =
+      (frameBytes + variable.alignment - 1) & ~(variable.alignment - 1);
+  locals[variable.name] = frameBytes;
+  frameBytes += variable.bytes;
+}
+
 void FunctionTranslator::layOutFrame() {
+  if (!function.isEntry)
+    for (const Variable &parameter : function.parameters)
+      if (isAddressTaken(parameter))
+        place(parameter);
   for (const Variable &variable : function.variables) {
     if (variable.space == Space::Param) {
       allocas += fmt::format("  %P.{} = alloca [{} x i8], align {}\n",
                              variable.name, variable.bytes, variable.alignment);
     } else if (variable.space == Space::Local) {
-      frameBytes =
-          (frameBytes + variable.alignment - 1) & ~(variable.alignment - 1);
-      locals[variable.name] = frameBytes;
-      frameBytes += variable.bytes;
+      place(variable);
     }
   }
   constexpr uint64_t frameAlignment = 32;
@@ -198,11 +237,19 @@ void FunctionTranslator::layOutFrame() {
   std::string frame = define("getelementptr i8, ptr {}, i64 %frame", memory);
   emit("call void @llvm.memset.p0.i64(ptr {}, i8 -1, i64 {}, i1 false)", frame,
        frameBytes);
+  for (size_t i = 0; i < function.parameters.size(); ++i)
+    if (auto found = locals.find(function.parameters[i].name);
+        found != locals.end())
+      emit("call void @llvm.memcpy.p0.p0.i64(ptr {}, ptr %param{}, i64 {}, i1 "
+           "false)",
+           define("getelementptr i8, ptr {}, i64 {}", frame, found->second), i,
+           function.parameters[i].bytes);
 }
 
 std::string FunctionTranslator::header() const {
   if (function.isEntry)
-    return "define void @kernel(ptr noalias %thread) {\nentry:\n"
+    return "define internal void @thread(ptr noalias %thread) alwaysinline "
+           "{\nentry:\n"
            "  %frame = add i64 0, 0\n";
   std::string parameters;
   for (size_t i = 0; i < function.parameters.size(); ++i)
@@ -216,6 +263,7 @@ std::string FunctionTranslator::header() const {
 }
 
 KernelTranslation::Callee FunctionTranslator::run() {
+  collectLabels();
   layOutFrame();
   for (const Statement &statement : function.body)
     translate(statement);

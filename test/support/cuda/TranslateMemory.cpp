@@ -2,6 +2,7 @@
 
 #include "FunctionTranslator.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace lockstep::standin {
@@ -43,11 +44,14 @@ void FunctionTranslator::move() {
 // Addresses
 //===----------------------------------------------------------------------===//
 
-/// A field of the thread's state, which does not change.
+/// A field of the thread's state. Except for the index, which the loop over the
+/// threads of a row changes, it stays the same.
 std::string FunctionTranslator::threadField(size_t offset,
                                             std::string_view type) {
+  bool isIndex = offset < offsetof(Thread, blockDim);
   std::string pointer = define("getelementptr i8, ptr %thread, i64 {}", offset);
-  return define("load {}, ptr {}, !invariant.load !1", type, pointer);
+  return define("load {}, ptr {}{}", type, pointer,
+                isIndex ? "" : ", !invariant.load !1");
 }
 
 /// The address of a shared variable, which gets its place at the first use.
@@ -130,6 +134,13 @@ std::string FunctionTranslator::parameterPointer(const Operand &operand,
       const Variable &variable = function.parameters[i];
       if (variable.name != operand.name)
         continue;
+      if (auto found = locals.find(variable.name); found != locals.end()) {
+        std::string local = threadField(offsetof(Thread, local), "ptr");
+        std::string frame =
+            define("getelementptr i8, ptr {}, i64 %frame", local);
+        return checked(variable, define("getelementptr i8, ptr {}, i64 {}",
+                                        frame, found->second));
+      }
       if (!function.isEntry)
         return checked(variable, fmt::format("%param{}", i));
       std::string params = threadField(offsetof(Thread, params), "ptr");
@@ -267,6 +278,13 @@ unsigned FunctionTranslator::vectorLength() {
   if (has("v4"))
     return 4;
   return has("v8") ? 8 : 1;
+}
+
+/// Whether the function has a parameter of this name.
+bool FunctionTranslator::isParameter(std::string_view name) const {
+  return std::any_of(
+      function.parameters.begin(), function.parameters.end(),
+      [&](const Variable &variable) { return variable.name == name; });
 }
 
 /// Loads may widen to a larger register, with the sign if the type has one.

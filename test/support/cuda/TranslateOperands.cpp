@@ -125,6 +125,9 @@ std::string FunctionTranslator::read(const Operand &operand, unsigned bits) {
     if (found == function.registers.end())
       return specialRegister(operand, bits);
     Type declared = found->second;
+    if (declared.isPredicate() != (bits == 1))
+      fail("'" + operand.name + "' has a wrong type for '" +
+           instruction->text() + "'");
     std::string value = define("load i{}, ptr {}", declared.width(),
                                registerSlot(operand.name, declared));
     if (operand.isNegated)
@@ -146,8 +149,17 @@ std::string FunctionTranslator::read(const Operand &operand, unsigned bits) {
   }
 }
 
+void FunctionTranslator::checkElements(const Operand &operand,
+                                       unsigned bits) const {
+  size_t count = operand.elements.size();
+  if (!count || bits % count)
+    fail(fmt::format("a vector of {} elements cannot have {} bits", count,
+                     bits));
+}
+
 std::string FunctionTranslator::readVector(const Operand &operand,
                                            unsigned bits) {
+  checkElements(operand, bits);
   unsigned part = bits / unsigned(operand.elements.size());
   std::vector<std::string> lanes;
   for (const Operand &element : operand.elements)
@@ -160,6 +172,7 @@ void FunctionTranslator::write(const Operand &operand, const std::string &value,
   if (operand.kind == Operand::Kind::Sink)
     return;
   if (operand.kind == Operand::Kind::Vector) {
+    checkElements(operand, bits);
     Type type{Type::Kind::Bits, bits / unsigned(operand.elements.size()),
               unsigned(operand.elements.size())};
     std::vector<std::string> lanes = split(value, type);
@@ -170,6 +183,9 @@ void FunctionTranslator::write(const Operand &operand, const std::string &value,
   if (operand.kind != Operand::Kind::Register)
     fail("expected a register as result of '" + instruction->text() + "'");
   Type declared = registerType(operand);
+  if (declared.isPredicate() != (bits == 1))
+    fail("'" + operand.name + "' has a wrong type for '" + instruction->text() +
+         "'");
   emit("store i{} {}, ptr {}", declared.width(),
        resize(value, bits, declared.width(), isSigned),
        registerSlot(operand.name, declared));

@@ -53,9 +53,7 @@ void Block::finishWarp(uint32_t first, uint32_t lane) {
                        lane, other));
     active |= uint32_t(1) << other;
   }
-  for (uint32_t other = 0; other < lanes; ++other)
-    if (active >> other & 1)
-      threads[first + other].result = warpResult(first, other, active);
+  computeWarp(first, state.operation, active);
   for (uint32_t other = 0; other < lanes; ++other)
     if (active >> other & 1)
       makeReady(first + other);
@@ -98,20 +96,46 @@ uint64_t Block::shuffleResult(uint32_t first, uint32_t lane,
   return (value & ~uint32_t(0)) | uint64_t(isInside) << 32;
 }
 
-uint64_t Block::warpResult(uint32_t first, uint32_t lane,
+void Block::computeWarp(uint32_t first, WarpOperation operation,
+                        uint32_t active) {
+  bool isShuffle = operation <= WarpOperation::ShuffleIndex;
+  bool isMatch = operation == WarpOperation::MatchAny;
+  uint64_t common =
+      isShuffle || isMatch ? 0 : reduceWarp(first, operation, active);
+  // Results may not replace values, which other lanes read.
+  for (uint32_t lanes = active; lanes; lanes &= lanes - 1) {
+    auto lane = uint32_t(std::countr_zero(lanes));
+    ThreadState &state = threads[first + lane];
+    if (isShuffle) {
+      state.result = shuffleResult(first, lane, active);
+    } else if (isMatch) {
+      state.result = 0;
+      for (uint32_t others = active; others; others &= others - 1) {
+        auto other = uint32_t(std::countr_zero(others));
+        state.result |= uint64_t(threads[first + other].value == state.value)
+                        << other;
+      }
+    } else {
+      state.result = common;
+    }
+  }
+}
+
+/// The result that all lanes have.
+uint64_t Block::reduceWarp(uint32_t first, WarpOperation operation,
                            uint32_t active) const {
-  const ThreadState &state = threads[first + lane];
-  uint32_t votes = 0, equal = 0;
-  uint32_t sum = 0, conjunction = ~uint32_t(0), disjunction = 0, parity = 0;
+  uint64_t anyValue = threads[first + uint32_t(std::countr_zero(active))].value;
+  bool areEqual = true;
+  uint32_t votes = 0, sum = 0, parity = 0;
+  uint32_t conjunction = ~uint32_t(0), disjunction = 0;
   int32_t least = INT32_MAX, greatest = INT32_MIN;
   uint32_t leastUnsigned = ~uint32_t(0), greatestUnsigned = 0;
-  for (uint32_t other = 0; other < warpSize; ++other) {
-    if (!(active >> other & 1))
-      continue;
-    uint64_t value = threads[first + other].value;
+  for (uint32_t lanes = active; lanes; lanes &= lanes - 1) {
+    auto lane = uint32_t(std::countr_zero(lanes));
+    uint64_t value = threads[first + lane].value;
     auto word = uint32_t(value);
-    votes |= uint32_t(value & 1) << other;
-    equal |= uint32_t(value == state.value) << other;
+    areEqual &= value == anyValue;
+    votes |= (word & 1) << lane;
     sum += word;
     conjunction &= word;
     disjunction |= word;
@@ -121,12 +145,7 @@ uint64_t Block::warpResult(uint32_t first, uint32_t lane,
     leastUnsigned = std::min(leastUnsigned, word);
     greatestUnsigned = std::max(greatestUnsigned, word);
   }
-  switch (state.operation) {
-  case WarpOperation::ShuffleUp:
-  case WarpOperation::ShuffleDown:
-  case WarpOperation::ShuffleXor:
-  case WarpOperation::ShuffleIndex:
-    return shuffleResult(first, lane, active);
+  switch (operation) {
   case WarpOperation::VoteAll:
     return votes == active;
   case WarpOperation::VoteAny:
@@ -135,10 +154,8 @@ uint64_t Block::warpResult(uint32_t first, uint32_t lane,
     return votes == active || votes == 0;
   case WarpOperation::VoteBallot:
     return votes;
-  case WarpOperation::MatchAny:
-    return equal;
   case WarpOperation::MatchAll:
-    return equal == active ? active | uint64_t(1) << 32 : 0;
+    return areEqual ? active | uint64_t(1) << 32 : 0;
   case WarpOperation::ReduceAdd:
     return sum;
   case WarpOperation::ReduceMinSigned:
@@ -155,10 +172,9 @@ uint64_t Block::warpResult(uint32_t first, uint32_t lane,
     return disjunction;
   case WarpOperation::ReduceXor:
     return parity;
-  case WarpOperation::Synchronize:
-    break;
+  default:
+    return 0;
   }
-  return 0;
 }
 
 } // namespace lockstep::standin
