@@ -177,6 +177,13 @@ private:
     readAttributes(lowered, isFirst, target.isGpu());
 
     size_t firstChunk = chunks.size(), count = 0;
+    auto addChunk = [&] {
+      chunks.push_back(
+          {&target, ModuleOp::create(builder.getUnknownLoc()), {}});
+    };
+    // Its constants are needed without functions, too.
+    if (target.isGpu())
+      addChunk();
     SmallVector<Operation *> globals;
     for (Operation &op : llvm::make_early_inc_range(*lowered.getBody())) {
       auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
@@ -184,9 +191,8 @@ private:
         globals.push_back(&op);
         continue;
       }
-      if (count++ % (target.isGpu() ? SIZE_MAX : kChunkKernels) == 0)
-        chunks.push_back(
-            {&target, ModuleOp::create(builder.getUnknownLoc()), {}});
+      if (!target.isGpu() && count++ % kChunkKernels == 0)
+        addChunk();
       function->moveBefore(chunks.back().module->getBody(),
                            chunks.back().module->getBody()->end());
     }

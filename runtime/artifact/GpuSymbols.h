@@ -7,7 +7,8 @@
 //                      of all buffers of a launch, then its scalars, 64 bits
 //                      each.
 //   SYM$launches       pairs of i64, one for each phase: the number of blocks,
-//                      and of threads in each. A phase of 0 blocks is left out.
+//                      and of threads in each. A phase of 0 blocks has no
+//                      function, and is left out.
 //   SYM$arguments      i64: `argumentsCode` (KernelArguments.h)
 //
 //===----------------------------------------------------------------------===//

@@ -25,6 +25,7 @@ sys.path[:0] = [
 ]
 
 import oracle  # noqa: E402
+import targets  # noqa: E402
 
 # Helpers that assert explain what they found, as tests do.
 pytest.register_assert_rewrite("modules_by_hand")
@@ -50,22 +51,8 @@ MEMORY_OPTIONS = (
 )
 
 
-#: Of `lockstep-run`, as its name is without options: `simulated:7`.
-DEVICE = os.environ.get("LOCKSTEP_DEVICE", "cpu").partition(":")[0]
-
-#: The kernels that are executed; those of other targets need not be compiled in
-#: most tests.
-TARGET = (
-    "sm_90"
-    if DEVICE == "cuda"
-    else "x86-64-v4"
-    if "avx512vl" in pathlib.Path("/proc/cpuinfo").read_text().split()
-    else "x86-64-v3"
-)
-
-
 #: Whether programs are executed by workers, not by a device with queues.
-ON_HOST = DEVICE == "cpu"
+ON_HOST = targets.DEVICE == "cpu"
 
 
 def without_devices(report):
@@ -121,11 +108,11 @@ class Tools:
         return done.returncode, done.stdout.rstrip("\n")
 
     def compile(self, source, output, *options):
-        """Compiles for this machine alone, unless the options name targets."""
-        targets = (
+        """Compiles for the executing device alone, unless the options name targets."""
+        chosen = (
             []
             if any(str(option).startswith("--target") for option in options)
-            else [f"--target={TARGET}"]
+            else [f"--target={targets.BEST}"]
         )
         self.run(
             "lockstep-compile",
@@ -133,7 +120,7 @@ class Tools:
             "-o",
             output,
             "--check-order",
-            *targets,
+            *chosen,
             *options,
         )
         return output

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-import conftest
 import oracle
+import targets
 import zoo
-from conftest import DEVICE, read_metrics, steps_of
+from conftest import read_metrics, steps_of
 
 LEVELS = ["-O0", "-O2"]
 
 #: On processors, kernels that every machine can execute: most other tests
 #: execute the best ones of this machine.
-TARGET = "--target=" + (conftest.TARGET if DEVICE == "cuda" else "x86-64-v3")
+TARGET = f"--target={targets.EVERYWHERE}"
 
 #: Models whose shapes depend on the number of replicas: each number needs a
 #: separate capture.

@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+import targets
 from conftest import ROOT
 from differential import campaign
 
@@ -53,7 +54,7 @@ SEED = first_seed()
 
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, CHUNK))
 def test_random_functions(tools, first):
-    settings = campaign.Settings(tools.folder, campaign.best_target())
+    settings = campaign.Settings(tools.folder, targets.BEST)
     seeds = range(first, min(first + CHUNK, SEED + COUNT))
     found = dict(campaign.side_by_side(seeds, os.cpu_count(), settings))
     assert found.keys() == set(seeds)

@@ -6,7 +6,7 @@ Reduced forms of functions that `differential` has found, after the fix.
 
 import pytest
 
-from differential import campaign
+import targets
 from differential.check import Checker, configurations
 from differential.execution import Executor
 
@@ -132,7 +132,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def checker(tools, tmp_path_factory):
     executor = Executor(tools.folder, tmp_path_factory.mktemp("tensor-code"))
-    yield Checker(executor, campaign.best_target())
+    yield Checker(executor, targets.BEST)
     executor.close()
 
 

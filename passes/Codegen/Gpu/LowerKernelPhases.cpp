@@ -137,6 +137,9 @@ struct LowerKernelPhases
       copy->setAttr(kThreadsAttr, builder.getI64IntegerAttr(phase.threads));
       launches.append({phase.blocks, phase.threads});
     }
+    // A kernel that computes nothing: no blocks are launched.
+    if (launches.empty())
+      launches = {0, 32};
     // What is left describes the kernel.
     function.eraseBody();
     function.setPrivate();

@@ -125,6 +125,9 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
   CudaKernel loaded;
   loaded.name = code;
   for (uint32_t phase = 0; phase < launches.size() / 2; ++phase) {
+    // No function either: the kernel computes nothing.
+    if (launches[2 * phase] == 0)
+      continue;
     Expected<CudaKernel::Phase> found =
         findPhase(code, phase, launches[2 * phase], launches[2 * phase + 1]);
     if (!found)

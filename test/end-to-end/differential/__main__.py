@@ -20,11 +20,14 @@ sys.path[:0] = [
     str(HERE.parent),
     str(ROOT / "python-bindings"),
     str(ROOT / "test" / "oracle"),
+    str(ROOT / "test" / "support"),
 ]
 
 import oracle  # noqa: E402
 
 oracle.set_devices(3)  # before JAX is imported
+
+import targets  # noqa: E402
 
 
 def arguments() -> argparse.Namespace:
@@ -110,7 +113,7 @@ def main() -> int:
         return 0
     settings = campaign.Settings(
         tools=pathlib.Path(os.environ["LOCKSTEP_BIN"]),
-        target=options.target or campaign.best_target(),
+        target=options.target or targets.BEST,
         thorough=options.thorough or options.replay is not None,
     )
     if options.model:

@@ -106,20 +106,6 @@ class Failure:
         )
 
 
-def best_target() -> str:
-    """The best instruction set that this machine executes and code is generated
-    for.
-    """
-    flags = (
-        pathlib.Path("/proc/cpuinfo")
-        .read_text()
-        .partition("flags")[2]
-        .partition("\n")[0]
-        .split()
-    )
-    return "x86-64-v4" if "avx512vl" in flags else "x86-64-v3"
-
-
 def examine(
     seed: int, checker: Checker, thorough: bool = False, shrinks: bool = True
 ) -> Failure | None:

@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxlib.mlir import ir
 
+import targets
 from conftest import read_variables
 from lockstep import capture
 from lockstep import model as models
 from operations.element_types import from_stored, result_to_stored, to_stored
 
-#: Every level that the compiler has: its name, and the target that it generates
-#: code for. None is the best one that this machine can run.
-LEVELS = {"-O0": "x86-64-v3", "-O2": None}
+#: Every level that the compiler has, and the target that it generates code for.
+LEVELS = {"-O0": targets.EVERYWHERE, "-O2": targets.BEST}
 
 #: JAX rounds each intermediate result to its type, and spends little time on
 #: optimization.
@@ -47,14 +47,6 @@ class Failed(Exception):
     """A tool crashed, or rejected a step that the compiler had accepted; the
     text describes it.
     """
-
-
-def best_target():
-    """The target of lockstep-compile that this machine runs best."""
-    with open("/proc/cpuinfo", encoding="utf-8") as info:
-        flags = next(line for line in info if line.startswith("flags")).split()
-    needed = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-    return "x86-64-v4" if needed <= set(flags) else "x86-64-v3"
 
 
 class Call:
@@ -170,7 +162,7 @@ class Step:
             options = [
                 "--replicas=1",
                 level,
-                f"--target={target or best_target()}",
+                f"--target={target}",
             ]
             _checked(
                 tools,

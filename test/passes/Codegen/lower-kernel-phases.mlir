@@ -217,3 +217,11 @@ device.kernel @insert(%x: tensor<4096xf32>, %i: index) -> tensor<4096xf32> attri
   %r = tensor.insert %one into %x[%i] : tensor<4096xf32>
   device.yield %r : tensor<4096xf32>
 }
+
+// -----
+
+// Nothing to compute: no blocks.
+// CHECK: func.func private @same({{.*}} lockstep.launches = array<i64: 0, 32>
+device.kernel @same(%x: tensor<0xf32>) -> tensor<0xf32> {
+  device.yield %x : tensor<0xf32>
+}
