@@ -1,0 +1,110 @@
+"""Collects what `bench/cuda/check.sh` needs on a machine with a GPU, where
+nothing is installed or built.
+
+    build/venv/bin/python bench/cuda/prepare.py -o build/cuda-check
+
+The folder gets `lockstep-run` with its plugin and libraries, and the models of
+the end-to-end tests and examples, compiled for GPUs and processors, with their
+initial values and data: less than 64 MiB.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+from safetensors.numpy import save_file
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "python-bindings"), str(ROOT / "test" / "oracle")]
+
+import oracle  # noqa: E402
+
+REPLICAS = 2
+TARGETS = "sm_80,sm_90,sm_100,x86-64-v3"
+
+oracle.set_devices(REPLICAS)  # before JAX is imported
+
+import zoo  # noqa: E402
+from lockstep import capture  # noqa: E402
+
+
+def copy_programs(binaries, out):
+    """Copies the runtime with its plugin, and the libraries that a bare machine
+    may lack."""
+    (out / "bin").mkdir()
+    (out / "lib").mkdir()
+    shutil.copy(binaries / "lockstep-run", out / "bin")
+    shutil.copy(binaries.parent / "lib" / "liblockstep_cuda.so", out / "lib")
+    listed = subprocess.run(
+        ["ldd", binaries / "lockstep-run"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for path in re.findall(r"=> (/\S+)", listed):
+        # The C library is that of the machine.
+        if re.search(r"/lib(zip|fmt|crypto|bz2|lzma|zstd)\.", path):
+            shutil.copy(path, out / "lib")
+
+
+def compile_model(binaries, text, state, data, folder):
+    folder.mkdir(parents=True)
+    (folder / "step.mlir").write_text(text)
+    subprocess.run(
+        [
+            binaries / "lockstep-compile",
+            folder / "step.mlir",
+            f"--replicas={REPLICAS}",
+            f"--target={TARGETS}",
+            "-o",
+            folder / "step.lockstep",
+        ],
+        check=True,
+    )
+    (folder / "step.mlir").unlink()
+    save_file(state, folder / "init.safetensors")
+    np.savez(folder / "train.npz", **data)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
+    parser.add_argument(
+        "--binaries",
+        type=pathlib.Path,
+        default=ROOT / "build" / "release" / "bin",
+        help="the folder of the built tools (default: build/release/bin)",
+    )
+    options = parser.parse_args()
+    shutil.rmtree(options.output, ignore_errors=True)
+    options.output.mkdir(parents=True)
+    copy_programs(options.binaries, options.output)
+    seeds = {}
+    for name in zoo.names():
+        entry = zoo.load(name)
+        text, state = capture.capture(entry.model, REPLICAS, zoo.SEED)
+        compile_model(
+            options.binaries,
+            text,
+            state,
+            entry.data,
+            options.output / "models" / name,
+        )
+        seeds[name] = zoo.SEED
+        print(name, flush=True)
+    (options.output / "models.json").write_text(json.dumps(seeds))
+    size = sum(
+        path.stat().st_size
+        for path in options.output.rglob("*")
+        if path.is_file()
+    )
+    print(f"{size / 2**20:.1f} MiB in {options.output}")
+
+
+if __name__ == "__main__":
+    main()
