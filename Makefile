@@ -10,8 +10,8 @@ PYTHON  := $(VENV)/bin/python
 PACKAGES := cmake ninja-build g++ llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools clang-22 lld-22 liblld-22-dev \
   libclang-rt-22-dev libzstd-dev zlib1g-dev flatbuffers-compiler libflatbuffers-dev libfmt-dev nlohmann-json3-dev \
   libssl-dev openssl libmimalloc-dev chromium libzip-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev python3-venv
-# nvidia-cuda-runtime has cuda.h, with which the device `cuda` is built.
-PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest pytest-timeout pytest-xdist nvidia-cuda-runtime
+# nvidia-cuda-runtime has cuda.h, with which the device `cuda` is built, and nvidia-cuda-nvcc ptxas, with which tests try its kernels.
+PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest pytest-timeout pytest-xdist nvidia-cuda-runtime nvidia-cuda-nvcc
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CCACHE := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)

@@ -3,6 +3,10 @@ machine (`test/support/cuda`).
 """
 
 import os
+import pathlib
+import re
+import subprocess
+import sysconfig
 
 import numpy as np
 import pytest
@@ -86,6 +90,34 @@ def test_second_gpu(gpu, losses, examples, compiled):
         gpu, artifact, example, 3, "--device=cuda:1", LOCKSTEP_CUDA_DEVICES="2"
     )
     assert first == second
+
+
+# NVIDIA's assembler accepts the kernels, keeps everything in registers, and
+# makes the same bytes of them again.
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_90a", "sm_100"])
+@pytest.mark.parametrize("name", ["digits-cnn", "language-model"])
+def test_assembler(tools, compiled, tmp_path, name, target):
+    packages = pathlib.Path(sysconfig.get_path("purelib"))
+    assembler = next(packages.glob("nvidia/*/bin/ptxas"), "ptxas")
+    source = tmp_path / "step.ptx"
+    artifact = compiled(name, "--replicas=2", f"--target={target}")
+    tools.run("lockstep-inspect", artifact, f"--code={target}", "-o", source)
+    code = []
+    for number in range(2):
+        output = tmp_path / f"{number}.cubin"
+        done = subprocess.run(
+            [assembler, "-v", f"-arch={target}", source, "-o", output],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        stacks = re.findall(
+            r"(\d+) bytes stack frame, (\d+) bytes spill stores", done.stderr
+        )
+        assert stacks and set(stacks) == {("0", "0")}
+        code.append(output.read_bytes())
+    assert code[0] == code[1]
 
 
 def failure(gpu, example, artifact, tmp_path, *options, **variables):

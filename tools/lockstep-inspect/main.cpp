@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <cstring>
@@ -41,12 +42,32 @@ Status write(const std::string &path, const std::string &text) {
   return Status::success();
 }
 
+/// The code of the kernels for a target: a shared object, or the text of PTX.
+/// Error: the artifact has none.
+lockstep::runtime::Expected<std::string> readCode(const Artifact &artifact,
+                                                  const std::string &target) {
+  std::vector<std::string> names;
+  if (const auto *binaries = artifact.tables().binaries())
+    for (const auto *binary : *binaries) {
+      if (binary->target()->string_view() == target) {
+        std::span<const std::byte> code = artifact.segment(binary->segment());
+        return std::string(reinterpret_cast<const char *>(code.data()),
+                           code.size());
+      }
+      names.push_back("'" + binary->target()->str() + "'");
+    }
+  return lockstep::runtime::invalidArgument(fmt::format(
+      "expected a target of the artifact ({}), found '{}'",
+      names.empty() ? "it has none" : fmt::format("{}", fmt::join(names, ", ")),
+      target));
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   lockstep::tools::endWhenOutOfMemory("lockstep-inspect");
   std::string file, format = "text", output = "-";
-  std::optional<std::string> trust, trace;
+  std::optional<std::string> trust, trace, code;
   std::vector<std::string> shown;
   std::map<std::string, Section> sections;
   for (auto [name, section] : sectionNames)
@@ -72,6 +93,10 @@ int main(int argc, char **argv) {
                  "print where this trace of lockstep-run or lockstep-simulate "
                  "and the simulation differ")
       ->type_name("TRACE");
+  app.add_option("--code", code,
+                 "write the code of the kernels for this target: a shared "
+                 "object, or PTX")
+      ->type_name("TARGET");
   app.add_option("-o", output, "file to write")->type_name("FILE");
   try {
     app.parse(argc, argv);
@@ -85,6 +110,10 @@ int main(int argc, char **argv) {
     return fail("--compare: expected --format=text or json and no --show",
                 exitUsage);
 
+  if (code && (format != "text" || !shown.empty() || trace))
+    return fail("--code: expected no --format, --show and --compare",
+                exitUsage);
+
   VerifyOptions options{.allowUnproven = true};
   if (trust) {
     auto keys = lockstep::runtime::readPublicKeys(*trust);
@@ -95,6 +124,13 @@ int main(int argc, char **argv) {
   auto artifact = Artifact::open(file, options);
   if (!artifact)
     return fail(artifact.status().message());
+  if (code) {
+    auto bytes = readCode(**artifact, *code);
+    if (!bytes)
+      return fail(bytes.status().withContext("--code").message());
+    Status status = write(output, *bytes);
+    return status.ok() ? exitSuccess : fail(status.message());
+  }
   Inspection inspection = inspect(**artifact, file);
   std::string text;
   if (trace) {

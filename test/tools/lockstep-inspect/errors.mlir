@@ -17,6 +17,10 @@
 // FORMAT: lockstep-inspect: error: --format: xml not in {text,json,html}
 // RUN: not lockstep-inspect %t.lockstep --show=lanes 2>&1 | FileCheck %s --check-prefix=SHOW
 // SHOW: lockstep-inspect: error: --show: {{.*}}lanes
+// RUN: not lockstep-inspect %t.lockstep --code=sm_90 2>&1 | FileCheck %s --check-prefix=CODE
+// CODE: lockstep-inspect: error: --code: expected a target of the artifact ('x86-64-v3'), found 'sm_90'
+// RUN: not lockstep-inspect %t.lockstep --code=x86-64-v3 --format=json 2>&1 | FileCheck %s --check-prefix=WITH
+// WITH: lockstep-inspect: error: --code: expected no --format, --show and --compare
 // RUN: not lockstep-inspect %t.lockstep -o %t.absent/file 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: lockstep-inspect: error: cannot write '{{.*}}.absent/file': No such file or directory
 
