@@ -6,12 +6,14 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import sysconfig
 
 import numpy as np
 import pytest
 
-from conftest import read_metrics
+from conftest import ROOT, read_metrics
+from test_random_functions import SEED
 
 TARGETS = "--target=sm_90,x86-64-v3"
 
@@ -118,6 +120,21 @@ def test_assembler(tools, compiled, tmp_path, name, target):
         assert stacks and set(stacks) == {("0", "0")}
         code.append(output.read_bytes())
     assert code[0] == code[1]
+
+
+def test_random_functions(gpu, tools, tmp_path):
+    """Random JAX functions on the stand-in; docs/testing.md says how to try
+    more of them."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "test" / "end-to-end" / "differential", "--count=8", f"--seed={SEED}", "--jobs=2"],
+        env=os.environ | {
+            "LD_LIBRARY_PATH": str(tools.folder.parent / "lib" / "cuda-standin"),
+            "LOCKSTEP_DEVICE": "cuda",
+            "TMPDIR": str(tmp_path),
+        },
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def failure(gpu, example, artifact, tmp_path, *options, **variables):

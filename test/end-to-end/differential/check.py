@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+import targets
 from differential import execution
 from differential.comparison import first_difference, same_bits
 from differential.errors import CrashedError, RefusedError
@@ -24,7 +25,8 @@ VARIANTS = (
     "--bucket=bytes:256",
     "--shard-update=on",
     "--reassociate",
-    "--check-bounds",
+    # Not for GPUs.
+    *([] if targets.DEVICE == "cuda" else ["--check-bounds"]),
 )
 
 #: Options that may round differently than plain `-O2`.
