@@ -76,8 +76,8 @@ CHECK_TEMPORARY = @left=$$(find "$(TEMPORARY)" -mindepth 1 -not -name 'pytest-of
   [ -z "$$left" ] || { echo "expected that tests leave no temporary files, found:"; echo "$$left"; exit 1; }
 # The tests of one file share what they have prepared.
 SIDE_BY_SIDE := --numprocesses=$(CPUS) --dist=loadfile --no-loadscope-reorder
-# What is executed once more with generated code that checks each access: not what compiles for minutes, or compares by itself.
-UNCHECKED := models random_functions operations numerics refused_functions documentation mutants
+# What is executed once more with generated code that checks each access: not what compiles for minutes or for GPUs, or compares by itself.
+UNCHECKED := cuda models random_functions operations numerics refused_functions documentation mutants
 
 test: temporary build test-gcc test-asan test-tsan
 	$(call CTEST_IN,$(RELEASE))
