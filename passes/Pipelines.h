@@ -5,7 +5,7 @@
 
 #include "passes/Passes.h"
 #include "passes/Remarks/RemarkCollector.h"
-#include "passes/Stage.h"
+#include "passes/Remarks/Stage.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OwningOpRef.h"

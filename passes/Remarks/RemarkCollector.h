@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_PASSES_REMARKS_REMARKCOLLECTOR_H
 #define LOCKSTEP_PASSES_REMARKS_REMARKCOLLECTOR_H
 
-#include "passes/Stage.h"
+#include "passes/Remarks/Stage.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -11,7 +11,7 @@
 #define LOCKSTEP_PASSES_REMARKS_REMARKS_H
 
 #include "dialect/Collective/CollectiveDialect.h"
-#include "passes/Stage.h"
+#include "passes/Remarks/Stage.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Remarks.h"

@@ -1,6 +1,6 @@
 //===- Stage.cpp - The stages of the compilation --------------------------===//
 
-#include "passes/Stage.h"
+#include "passes/Remarks/Stage.h"
 
 #include "llvm/Support/ErrorHandling.h"
 

@@ -1,7 +1,7 @@
 //===- Stage.h - The stages of the compilation ------------------*- C++ -*-===//
 
-#ifndef LOCKSTEP_PASSES_STAGE_H
-#define LOCKSTEP_PASSES_STAGE_H
+#ifndef LOCKSTEP_PASSES_REMARKS_STAGE_H
+#define LOCKSTEP_PASSES_REMARKS_STAGE_H
 
 #include "llvm/ADT/StringRef.h"
 
