@@ -42,7 +42,7 @@ $(VENV)/ready: Makefile
 ## Building
 
 configure: setup
-	@cmake --preset release -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@cmake --preset release -DLOCKSTEP_CUDA=ON -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
 
 build: configure
 	@cmake --build $(RELEASE) --parallel $(CPUS)
