@@ -26,11 +26,14 @@ struct KernelOptions {
 void buildLowerKernelsPipeline(mlir::OpPassManager &pm,
                                const KernelOptions &options);
 
+/// Adds the dialects that these passes need, for all targets.
+void addLoweringDialects(mlir::DialectRegistry &registry);
+
 /// Compiles a module of the LLVM dialect to a relocatable object in memory, or
 /// to the text of a PTX module. Errors go to the module's diagnostics.
 mlir::FailureOr<llvm::SmallVector<char, 0>>
 compileToCode(mlir::ModuleOp module, const CodegenTarget &target,
-                const KernelOptions &options);
+              const KernelOptions &options);
 
 /// Links objects to one shared object that needs no library. Calls are
 /// serialized, since lld has global state. Its messages are appended to

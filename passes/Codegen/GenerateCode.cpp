@@ -30,11 +30,7 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     GenerateCodePassBase::getDependentDialects(registry);
-    for (StringRef target : {"x86-64-v3", "sm_80"}) {
-      OpPassManager pm(ModuleOp::getOperationName());
-      buildLowerKernelsPipeline(pm, {target.str()});
-      pm.getDependentDialects(registry);
-    }
+    addLoweringDialects(registry);
   }
 
   void runOnOperation() override {
@@ -199,10 +195,13 @@ private:
     for (Chunk &chunk : llvm::drop_begin(chunks, firstChunk)) {
       OpBuilder globalBuilder =
           OpBuilder::atBlockBegin(chunk.module->getBody());
+      llvm::SmallDenseSet<StringAttr> used;
+      std::optional<SymbolTable::UseRange> uses =
+          SymbolTable::getSymbolUses(&chunk.module->getBodyRegion());
+      for (const SymbolTable::SymbolUse &use : *uses)
+        used.insert(use.getSymbolRef().getRootReference());
       for (Operation *global : globals)
-        if (!SymbolTable::symbolKnownUseEmpty(
-                SymbolTable::getSymbolName(global),
-                chunk.module->getOperation()))
+        if (used.contains(SymbolTable::getSymbolName(global)))
           globalBuilder.clone(*global);
     }
     return success();

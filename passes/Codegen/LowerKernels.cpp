@@ -73,17 +73,21 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
   addConversionsToLLVM(pm);
 }
 
+void lockstep::addLoweringDialects(DialectRegistry &registry) {
+  for (StringRef target : {"x86-64-v3", "sm_80"}) {
+    OpPassManager pm(ModuleOp::getOperationName());
+    buildLowerKernelsPipeline(pm, {target.str()});
+    pm.getDependentDialects(registry);
+  }
+}
+
 namespace {
 struct LowerKernels : lockstep::impl::LowerKernelsPassBase<LowerKernels> {
   using LowerKernelsPassBase::LowerKernelsPassBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
     LowerKernelsPassBase::getDependentDialects(registry);
-    for (StringRef target : {"x86-64-v3", "sm_80"}) {
-      OpPassManager pm(ModuleOp::getOperationName());
-      buildLowerKernelsPipeline(pm, {target.str()});
-      pm.getDependentDialects(registry);
-    }
+    addLoweringDialects(registry);
   }
 
   void runOnOperation() override {
