@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -30,10 +31,20 @@ static constexpr int64_t kAlignment = 256;
 /// Where an intermediate buffer is in the working memory of its kernel.
 static constexpr StringLiteral kOffsetAttr = "lockstep.offset";
 
+/// Refuses what threads would execute several times, and assertions.
 static LogicalResult checkOperations(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
     if (isa<cf::AssertOp>(op))
       return WalkResult(op->emitError("no code for an assertion on a GPU"));
+    bool isKnown = isa<linalg::GenericOp, memref::StoreOp, memref::AllocOp,
+                       memref::DeallocOp>(op) ||
+                   op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+                   op->hasTrait<OpTrait::IsTerminator>() ||
+                   isa<func::FuncOp>(op);
+    if (!isKnown && !isMemoryEffectFree(op) &&
+        !hasSingleEffect<MemoryEffects::Read>(op))
+      return WalkResult(op->emitError("no code for '")
+                        << op->getName() << "' on a GPU");
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

@@ -29,3 +29,13 @@ device.kernel @dynamic(%a: tensor<?xf32>, %n: index) -> tensor<f32> {
   %s = tensor.from_elements %x : tensor<f32>
   device.yield %s : tensor<f32>
 }
+
+// -----
+
+// All threads would write.
+device.kernel @vectors(%a: tensor<8xf32>, %i: index) -> tensor<8xf32> {
+  %v = arith.constant dense<1.0> : vector<4xf32>
+  // expected-error@+1 {{no code for 'vector.transfer_write' on a GPU}}
+  %r = vector.transfer_write %v, %a[%i] {in_bounds = [true]} : vector<4xf32>, tensor<8xf32>
+  device.yield %r : tensor<8xf32>
+}
