@@ -28,14 +28,11 @@ def gpu(tools):
     assert folder.exists(), f"expected the stand-in of the driver in {folder}"
 
     def run(*arguments, check=True, **variables):
-        variables = {"LD_LIBRARY_PATH": str(folder), **variables}
-        before = dict(os.environ)
-        os.environ.update(variables)
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LD_LIBRARY_PATH", str(folder))
+            for name, value in variables.items():
+                patch.setenv(name, value)
             return tools.run("lockstep-run", *arguments, check=check)
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
 
     return run
 

@@ -13,8 +13,8 @@ namespace lockstep::standin {
 
 namespace {
 
-/// The order of the blocks: i -> (i * step + start) modulo their number, which
-/// meets each block once, and what the threads that execute them share.
+/// The order of the blocks: i -> (i * step + start) modulo their number, in
+/// which each block is once, and what the threads that execute them share.
 struct Progress {
   const Launch &launch;
   uint64_t blocks, step, start;

@@ -91,6 +91,8 @@ private:
   bool has(std::string_view modifier);
   /// The first of the names that is a modifier; empty if none is.
   std::string_view oneOf(std::initializer_list<std::string_view> names);
+  /// The same; an error if none is.
+  std::string_view expectOneOf(std::initializer_list<std::string_view> names);
   /// The types among the modifiers, in order.
   std::optional<Type> nextType();
   Type type();
@@ -161,6 +163,18 @@ private:
   // Numbers
   //===--------------------------------------------------------------------===//
 
+  /// What an instruction on floats says beside its operation.
+  struct FloatModifiers {
+    Type type;
+    /// Of operands that the instruction widens to `type`.
+    Type narrowType;
+    /// The rounding, unless it is to the nearest number.
+    std::optional<Rounding> directed;
+    bool isFlushed = false, isSaturated = false, isClamped = false;
+  };
+  FloatModifiers floatModifiers(Arithmetic operation);
+  /// A result after flushing, saturation and clamping, as the modifiers say.
+  std::string limited(std::string result, const FloatModifiers &modifiers);
   void floatArithmetic(Arithmetic operation);
   void fusedMultiplyAdd();
   void floatMinOrMax(Type type, bool isMax);

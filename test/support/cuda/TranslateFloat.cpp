@@ -26,44 +26,62 @@ static std::string_view suffix(Type type) {
   return type.bits == 64 ? "f64" : "f32";
 }
 
-void FunctionTranslator::floatArithmetic(Arithmetic operation) {
-  static constexpr std::string_view names[] = {"fadd", "fsub", "fmul", "fdiv"};
-  expectOperands(3);
+FunctionTranslator::FloatModifiers
+FunctionTranslator::floatModifiers(Arithmetic operation) {
+  FloatModifiers found;
   std::optional<Rounding> mode = rounding();
   if (operation == Arithmetic::Div && !mode)
     oneOf({"full", "approx"});
-  bool isFlushed = has("ftz"), isSaturated = has("sat");
-  bool isClamped = has("relu");
-  Type found = type();
-  if (!found.isFloat())
+  found.isFlushed = has("ftz");
+  found.isSaturated = has("sat");
+  found.isClamped = has("relu");
+  found.type = type();
+  if (!found.type.isFloat())
     fail("expected a floating-point type in '" + instruction->text() + "'");
-  bool isDirected = mode && *mode != Rounding::Nearest;
-  if (isDirected && found.bits == 16)
+  if (mode && *mode != Rounding::Nearest)
+    found.directed = mode;
+  if (found.directed && found.type.bits == 16)
     fail("unknown rounding of '" + instruction->text() + "'");
-  // add.f32.f16 widens its first operand.
-  Type first = nextType().value_or(found);
-  if (first != found && (found.bits != 32 || first.width() != 16))
+  found.narrowType = nextType().value_or(found.type);
+  if (found.narrowType != found.type &&
+      (found.type.bits != 32 || found.narrowType.width() != 16))
     fail("unknown types of '" + instruction->text() + "'");
-  std::vector<std::string> a = readNumbers(operand(1), first);
+  return found;
+}
+
+std::string FunctionTranslator::limited(std::string result,
+                                        const FloatModifiers &modifiers) {
+  if (modifiers.isFlushed)
+    result = flushed(result, modifiers.type);
+  if (modifiers.isSaturated || modifiers.isClamped)
+    result = define("call {0} @{1}.{2}({0} {3})", computed(modifiers.type),
+                    modifiers.isSaturated ? "sat" : "relu",
+                    suffix(modifiers.type), result);
+  return result;
+}
+
+void FunctionTranslator::floatArithmetic(Arithmetic operation) {
+  static constexpr std::string_view names[] = {"fadd", "fsub", "fmul", "fdiv"};
+  expectOperands(3);
+  FloatModifiers modifiers = floatModifiers(operation);
+  Type found = modifiers.type;
+  // add.f32.f16 widens its first operand.
+  std::vector<std::string> a = readNumbers(operand(1), modifiers.narrowType);
   std::vector<std::string> b = readNumbers(operand(2), found);
   std::string_view computedType = computed(found);
   for (size_t i = 0; i < a.size(); ++i) {
-    if (isFlushed) {
+    if (modifiers.isFlushed) {
       a[i] = flushed(a[i], found);
       b[i] = flushed(b[i], found);
     }
-    a[i] = isDirected
+    a[i] = modifiers.directed
                ? define("call {0} @standin_rounded_{1}(i32 {2}, i32 {3}, {0} "
                         "{4}, {0} {5}, {0} {5})",
                         computedType, suffix(found), uint32_t(operation),
-                        uint32_t(*mode), a[i], b[i])
+                        uint32_t(*modifiers.directed), a[i], b[i])
                : define("{} {} {}, {}", names[uint32_t(operation)],
                         computedType, a[i], b[i]);
-    if (isFlushed)
-      a[i] = flushed(a[i], found);
-    if (isSaturated || isClamped)
-      a[i] = define("call {0} @{1}.{2}({0} {3})", computedType,
-                    isSaturated ? "sat" : "relu", suffix(found), a[i]);
+    a[i] = limited(a[i], modifiers);
   }
   writeNumbers(operand(0), a, found);
 }
@@ -79,45 +97,33 @@ std::string FunctionTranslator::fused16(const std::string &a,
 
 void FunctionTranslator::fusedMultiplyAdd() {
   expectOperands(4);
-  std::optional<Rounding> mode = rounding();
-  bool isFlushed = has("ftz"), isSaturated = has("sat");
-  bool isClamped = has("relu");
-  Type found = type();
-  if (!found.isFloat())
-    fail("expected a floating-point type in '" + instruction->text() + "'");
-  bool isDirected = mode && *mode != Rounding::Nearest;
-  if (isDirected && found.bits == 16)
-    fail("unknown rounding of '" + instruction->text() + "'");
+  FloatModifiers modifiers = floatModifiers(Arithmetic::Fma);
+  Type found = modifiers.type;
   // fma.f32.f16 widens its factors.
-  Type factor = nextType().value_or(found);
-  if (factor != found && (found.bits != 32 || factor.width() != 16))
-    fail("unknown types of '" + instruction->text() + "'");
   std::vector<std::string> lanes[3];
   for (unsigned i = 0; i < 3; ++i)
-    lanes[i] = readNumbers(operand(1 + i), i == 2 ? found : factor);
+    lanes[i] =
+        readNumbers(operand(1 + i), i == 2 ? found : modifiers.narrowType);
   std::string_view computedType = computed(found);
   for (unsigned lane = 0; lane < found.lanes; ++lane) {
     std::string inputs[3];
     for (unsigned i = 0; i < 3; ++i)
-      inputs[i] = isFlushed ? flushed(lanes[i][lane], found) : lanes[i][lane];
+      inputs[i] =
+          modifiers.isFlushed ? flushed(lanes[i][lane], found) : lanes[i][lane];
     std::string result;
     if (found.bits == 16)
       result = fused16(inputs[0], inputs[1], inputs[2], found);
-    else if (isDirected)
+    else if (modifiers.directed)
       result = define("call {0} @standin_rounded_{1}(i32 {2}, i32 {3}, {0} "
                       "{4}, {0} {5}, {0} {6})",
                       computedType, suffix(found), uint32_t(Arithmetic::Fma),
-                      uint32_t(*mode), inputs[0], inputs[1], inputs[2]);
+                      uint32_t(*modifiers.directed), inputs[0], inputs[1],
+                      inputs[2]);
     else
       result =
           define("call {0} @llvm.fma.{1}({0} {2}, {0} {3}, {0} {4})",
                  computedType, suffix(found), inputs[0], inputs[1], inputs[2]);
-    if (isFlushed)
-      result = flushed(result, found);
-    if (isSaturated || isClamped)
-      result = define("call {0} @{1}.{2}({0} {3})", computedType,
-                      isSaturated ? "sat" : "relu", suffix(found), result);
-    lanes[0][lane] = result;
+    lanes[0][lane] = limited(result, modifiers);
   }
   writeNumbers(operand(0), lanes[0], found);
 }

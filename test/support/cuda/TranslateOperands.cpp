@@ -27,6 +27,14 @@ FunctionTranslator::oneOf(std::initializer_list<std::string_view> names) {
   return {};
 }
 
+std::string_view
+FunctionTranslator::expectOneOf(std::initializer_list<std::string_view> names) {
+  std::string_view found = oneOf(names);
+  if (found.empty())
+    fail("unknown instruction '" + instruction->text() + "'");
+  return found;
+}
+
 std::optional<Type> FunctionTranslator::nextType() {
   for (size_t i = 0; i < isUsed.size(); ++i)
     if (!isUsed[i])

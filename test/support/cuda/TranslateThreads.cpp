@@ -151,9 +151,7 @@ std::string FunctionTranslator::warp(WarpOperation operation,
 
 void FunctionTranslator::shuffle() {
   has("sync");
-  std::string_view mode = oneOf({"up", "down", "bfly", "idx"});
-  if (mode.empty())
-    fail("unknown instruction '" + instruction->text() + "'");
+  std::string_view mode = expectOneOf({"up", "down", "bfly", "idx"});
   type();
   expectOperands(5);
   WarpOperation operation = mode == "up"     ? WarpOperation::ShuffleUp
@@ -172,9 +170,7 @@ void FunctionTranslator::shuffle() {
 
 void FunctionTranslator::vote() {
   has("sync");
-  std::string_view mode = oneOf({"all", "any", "uni", "ballot"});
-  if (mode.empty())
-    fail("unknown instruction '" + instruction->text() + "'");
+  std::string_view mode = expectOneOf({"all", "any", "uni", "ballot"});
   type();
   expectOperands(3);
   WarpOperation operation = mode == "all"   ? WarpOperation::VoteAll
