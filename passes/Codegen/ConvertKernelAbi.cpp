@@ -59,50 +59,7 @@ struct ConvertKernelAbi
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (auto numBuffers =
               function->getAttrOfType<IntegerAttr>(kNumBuffersAttr))
-        if (!function.isExternal()) {
-          if (function->hasAttr(kThreadsAttr))
-            convertPhase(function, numBuffers.getInt(), converter);
-          else
-            convert(function, numBuffers.getInt(), converter);
-        }
-  }
-
-  /// Buffers are passed as addresses, and all arguments by value.
-  void convertPhase(func::FuncOp function, unsigned numBuffers,
-                    const LLVMTypeConverter &converter) {
-    Block &entry = function.getBody().front();
-    OpBuilder builder = OpBuilder::atBlockBegin(&entry);
-    Location loc = function.getLoc();
-    SmallVector<BlockArgument> old(entry.getArguments());
-    SmallVector<Value> made;
-    SmallVector<Type> types;
-    for (unsigned i = 0; i < old.size(); ++i) {
-      types.push_back(i < numBuffers
-                          ? Type(LLVM::LLVMPointerType::get(&getContext()))
-                          : builder.getI64Type());
-      made.push_back(entry.addArgument(types.back(), loc));
-    }
-    // Working memory, the last buffer, is only accessed through views.
-    unsigned nextSize = numBuffers;
-    bool hasScratch = function->hasAttr(kHasScratchAttr);
-    for (auto [i, argument] : llvm::enumerate(old)) {
-      if (i >= numBuffers) {
-        argument.replaceAllUsesWith(arith::IndexCastOp::create(
-            builder, loc, builder.getIndexType(), made[i]));
-        continue;
-      }
-      bool isScratch = hasScratch && i + 1 == numBuffers;
-      argument.replaceAllUsesWith(makeMemRef(
-          builder, loc, converter, cast<MemRefType>(argument.getType()),
-          made[i], [&]() -> Value {
-            if (isScratch)
-              return LLVM::ConstantOp::create(builder, loc,
-                                              builder.getI64IntegerAttr(0));
-            return made[nextSize++];
-          }));
-    }
-    entry.eraseArguments(0, old.size());
-    function.setFunctionType(builder.getFunctionType(types, {}));
+        convert(function, numBuffers.getInt(), converter);
   }
 
   void convert(func::FuncOp function, unsigned numBuffers,
@@ -110,47 +67,62 @@ struct ConvertKernelAbi
     Block &entry = function.getBody().front();
     OpBuilder builder = OpBuilder::atBlockBegin(&entry);
     Location loc = function.getLoc();
-    auto pointerType = LLVM::LLVMPointerType::get(&getContext());
+    Type pointer = LLVM::LLVMPointerType::get(&getContext()),
+         i64 = builder.getI64Type();
     SmallVector<BlockArgument> old(entry.getArguments());
-    Value buffers = entry.addArgument(pointerType, loc),
-          scalars = entry.addArgument(pointerType, loc);
-    Value tile = entry.addArgument(builder.getI64Type(), loc);
+    // A phase on a GPU gets the addresses and the scalars; code for processors
+    // gets arrays of them, and the number of the tile.
+    bool isPhase = function->hasAttr(kThreadsAttr);
+    SmallVector<Type> types = {pointer, pointer, i64};
+    if (isPhase) {
+      types.assign(numBuffers, pointer);
+      types.append(old.size() - numBuffers, i64);
+    }
+    SmallVector<Value> made =
+        llvm::map_to_vector(types, [&](Type type) -> Value {
+          return entry.addArgument(type, loc);
+        });
     auto load = [&](Value array, unsigned index, Type type) -> Value {
       Value address = LLVM::GEPOp::create(
-          builder, loc, pointerType, type, array,
+          builder, loc, pointer, type, array,
           ArrayRef<LLVM::GEPArg>(static_cast<int32_t>(index)));
       return LLVM::LoadOp::create(builder, loc, type, address, /*alignment=*/8,
                                   /*isVolatile=*/false, /*isNonTemporal=*/false,
                                   /*isInvariant=*/true);
     };
+    auto getBuffer = [&](unsigned i) {
+      return isPhase ? made[i] : load(made[0], i, pointer);
+    };
+    auto getScalar = [&](unsigned i) {
+      if (isPhase)
+        return made[numBuffers + i];
+      bool isTile = numBuffers + i + 1 == old.size();
+      return isTile ? made[2] : load(made[1], i, i64);
+    };
     // The sizes of dynamic dimensions are the first scalars. Scratch memory,
     // the last buffer, is only accessed through views and needs no size.
-    unsigned nextScalar = 0;
+    unsigned nextSize = 0;
     bool hasScratch = function->hasAttr(kHasScratchAttr);
     for (auto [i, argument] : llvm::enumerate(old)) {
       Value value;
       if (i < numBuffers) {
         bool isScratch = hasScratch && i + 1 == numBuffers;
-        value = makeMemRef(
-            builder, loc, converter, cast<MemRefType>(argument.getType()),
-            load(buffers, i, pointerType), [&]() -> Value {
-              if (isScratch)
-                return LLVM::ConstantOp::create(builder, loc,
-                                                builder.getI64IntegerAttr(0));
-              return load(scalars, nextScalar++, builder.getI64Type());
-            });
+        value = makeMemRef(builder, loc, converter,
+                           cast<MemRefType>(argument.getType()), getBuffer(i),
+                           [&]() -> Value {
+                             if (isScratch)
+                               return LLVM::ConstantOp::create(
+                                   builder, loc, builder.getI64IntegerAttr(0));
+                             return getScalar(nextSize++);
+                           });
       } else {
-        Value integer = i + 1 == old.size() ? tile
-                                            : load(scalars, i - numBuffers,
-                                                   builder.getI64Type());
         value = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                           integer);
+                                           getScalar(i - numBuffers));
       }
       argument.replaceAllUsesWith(value);
     }
     entry.eraseArguments(0, old.size());
-    function.setFunctionType(builder.getFunctionType(
-        {pointerType, pointerType, builder.getI64Type()}, {}));
+    function.setFunctionType(builder.getFunctionType(types, {}));
   }
 };
 } // namespace

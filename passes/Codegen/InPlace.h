@@ -14,8 +14,8 @@ namespace lockstep {
 inline constexpr llvm::StringLiteral kNumBuffersAttr = "lockstep.num_buffers";
 /// For each result, the argument that may be the same memory, or -1.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "lockstep.in_place";
-/// Whether the last buffer is working memory; and, before that has been decided,
-/// whether the code for another target has one.
+/// Whether the last buffer is working memory; and, before that has been
+/// decided, whether the code for another target has one.
 inline constexpr llvm::StringLiteral kHasScratchAttr = "lockstep.has_scratch";
 inline constexpr llvm::StringLiteral kNeedsScratchAttr =
     "lockstep.needs_scratch";
@@ -24,8 +24,8 @@ inline constexpr llvm::StringLiteral kGridAttr = "lockstep.grid";
 /// Bytes of working memory of one tile.
 inline constexpr llvm::StringLiteral kScratchAttr = "lockstep.scratch";
 
-/// On a GPU: the number of threads in a block of a phase; and, for a kernel, the
-/// number of blocks and of threads of each of its phases.
+/// On a GPU: the number of threads in a block of a phase; and, for a kernel,
+/// the number of blocks and of threads of each of its phases.
 inline constexpr llvm::StringLiteral kThreadsAttr = "lockstep.threads";
 inline constexpr llvm::StringLiteral kLaunchesAttr = "lockstep.launches";
 

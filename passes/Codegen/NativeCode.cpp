@@ -135,8 +135,8 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
   builder.buildPerModuleDefaultPipeline(level).run(module, modules);
 }
 
-/// Marks the phases of kernels as functions that the host launches, with a fixed
-/// number of threads in a block.
+/// Marks the phases of kernels as functions that the host launches, with a
+/// fixed number of threads in a block.
 static void markPhases(ModuleOp module) {
   Builder builder(module.getContext());
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {

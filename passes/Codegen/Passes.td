@@ -78,7 +78,7 @@ def LowerKernelLoopsPass : Pass<"lower-kernel-loops", "::mlir::func::FuncOp"> {
 }
 
 def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
-  let summary = "lowers structured operations on memory to the threads of a GPU";
+  let summary = "lowers structured operations on memory to GPU threads";
   let description = [{
     A kernel becomes a sequence of functions, its phases, that are launched one
     after the other, each on a grid of blocks of threads. Operations that share
@@ -92,13 +92,16 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     ```mlir
     // before
     func.func @twice(%a: memref<512xf32>, %r: memref<512xf32>, %tile: index) {
-      linalg.generic {indexing_maps = [(i) -> (i), (i) -> (i)], iterator_types = ["parallel"]}
+      linalg.generic {indexing_maps = [(i) -> (i), (i) -> (i)],
+                      iterator_types = ["parallel"]}
           ins(%a : memref<512xf32>) outs(%r : memref<512xf32>) { ... }
       return
     }
     // after
-    func.func private @twice(memref<512xf32>, memref<512xf32>) attributes {lockstep.launches = array<i64: 2, 256>}
-    func.func @twice$0(%a: memref<512xf32>, %r: memref<512xf32>) attributes {lockstep.threads = 256 : i64} {
+    func.func private @twice(memref<512xf32>, memref<512xf32>)
+        attributes {lockstep.launches = array<i64: 2, 256>}
+    func.func @twice$0(%a: memref<512xf32>, %r: memref<512xf32>)
+        attributes {lockstep.threads = 256 : i64} {
       %thread = nvvm.read.ptx.sreg.tid.x : i32
       %block = nvvm.read.ptx.sreg.ctaid.x : i32
       ...
@@ -218,8 +221,9 @@ def ConvertKernelAbiPass : Pass<"convert-kernel-abi", "::mlir::ModuleOp"> {
   let description = [{
     The runtime calls every kernel with the addresses of its arguments and
     results, its scalars, and the number of the tile. A phase on a GPU gets the
-    addresses and scalars themselves. Dynamic sizes are passed as scalars. A buffer is passed as an address only; static sizes and strides
-    follow from its type.
+    addresses and scalars themselves. Dynamic sizes are passed as scalars. A
+    buffer is passed as an address only; static sizes and strides follow from
+    its type.
 
     ```mlir
     // before

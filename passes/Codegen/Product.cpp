@@ -7,11 +7,16 @@
 using namespace lockstep;
 using namespace mlir;
 
+int64_t lockstep::multiplySizes(ArrayRef<int64_t> sizes,
+                                ArrayRef<unsigned> dims) {
+  int64_t product = 1;
+  for (unsigned dim : dims)
+    product *= sizes[dim];
+  return product;
+}
+
 int64_t Product::getPanelRows() const {
-  int64_t rows = getNumRows();
-  for (unsigned dim : rowDims)
-    rows *= sizes[dim];
-  return rows;
+  return getNumRows() * multiplySizes(sizes, rowDims);
 }
 
 int64_t Product::getMultiplyAdds() const {

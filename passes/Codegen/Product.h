@@ -43,6 +43,10 @@ struct Product {
   }
 };
 
+/// The number of iterations of the loops of these dimensions.
+int64_t multiplySizes(llvm::ArrayRef<int64_t> sizes,
+                      llvm::ArrayRef<unsigned> dims);
+
 /// Matches a product whose result is f32 or f64 and contiguous along a
 /// dimension that only one of the operands has.
 std::optional<Product> matchProduct(mlir::linalg::GenericOp op);

@@ -15,13 +15,6 @@ using namespace mlir;
 /// With so many blocks, all multiprocessors of a large GPU have work.
 static constexpr int64_t kEnoughBlocks = 128;
 
-static int64_t multiply(const Product &product, ArrayRef<unsigned> dims) {
-  int64_t count = 1;
-  for (unsigned dim : dims)
-    count *= product.sizes[dim];
-  return count;
-}
-
 /// The dimensions that the rows of the result consist of.
 static SmallVector<unsigned> getRowDims(const Product &product) {
   SmallVector<unsigned> dims = product.rowDims;
@@ -34,12 +27,15 @@ static SmallVector<unsigned> getRowDims(const Product &product) {
 std::optional<ProductTiles>
 lockstep::chooseProductTiles(const Product &product) {
   int64_t rows = product.getPanelRows(), columns = product.getNumColumns();
-  int64_t outer = multiply(product, product.outerDims);
-  if (rows < 16 || columns < 16 || multiply(product, product.kDims) < 8)
+  int64_t outer = multiplySizes(product.sizes, product.outerDims);
+  if (rows < 16 || columns < 16 ||
+      multiplySizes(product.sizes, product.kDims) < 8)
     return std::nullopt;
   // Large tiles read memory less often; but all multiprocessors should work.
-  static constexpr ProductTiles kShapes[] = {
-      {128, 128, 8, 8, 8}, {64, 64, 16, 4, 4}, {32, 32, 16, 2, 2}, {16, 16, 16, 1, 1}};
+  static constexpr ProductTiles kShapes[] = {{128, 128, 8, 8, 8},
+                                             {64, 64, 16, 4, 4},
+                                             {32, 32, 16, 2, 2},
+                                             {16, 16, 16, 1, 1}};
   ProductTiles tiles;
   for (const ProductTiles &shape : kShapes) {
     if (shape.rows == 128 && product.getElementType().isF64())
@@ -60,8 +56,8 @@ public:
               const ProductTiles &tiles)
       : ThreadBuilder(function, tiles.getThreads()), group(group),
         product(group.product), tiles(tiles), rowDims(getRowDims(product)),
-        numRows(multiply(product, rowDims)),
-        depth(multiply(product, product.kDims)) {
+        numRows(product.getPanelRows()),
+        depth(multiplySizes(product.sizes, product.kDims)) {
     builder.setInsertionPoint(group.getPosition());
     loc = product.op.getLoc();
   }

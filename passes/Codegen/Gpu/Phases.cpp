@@ -18,13 +18,6 @@ static constexpr int64_t kManyIterations = 4096;
 static constexpr int64_t kFewProducts = 256;
 static constexpr int64_t kMaxThreads = 256, kWarp = 32;
 
-static int64_t multiply(const LoopStage &stage, ArrayRef<unsigned> dims) {
-  int64_t product = 1;
-  for (unsigned dim : dims)
-    product *= stage.sizes[dim];
-  return product;
-}
-
 /// The number of threads for `work` iterations: a power of two, whole warps.
 static int64_t chooseThreads(int64_t work) {
   return std::clamp<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(work, 1)),
@@ -39,7 +32,7 @@ static bool reducesByBlock(const Phase &phase) {
   for (const LoopStage &stage : phase.group->stages) {
     if (stage.reductionDims.empty())
       continue;
-    most = std::max(most, multiply(stage, stage.reductionDims));
+    most = std::max(most, multiplySizes(stage.sizes, stage.reductionDims));
     isContiguous |= reducesContiguously(stage);
     isProduct |= matchProduct(stage.op).has_value();
     if (!matchCombiner(stage.op))
@@ -58,8 +51,8 @@ static void arrange(Phase &phase) {
   const LoopGroup &group = *phase.group;
   const LoopStage &first = group.stages.front();
   phase.depth = group.independentDepth;
-  phase.iterations =
-      multiply(first, ArrayRef(first.parallelDims).take_front(phase.depth));
+  phase.iterations = multiplySizes(
+      first.sizes, ArrayRef(first.parallelDims).take_front(phase.depth));
   bool hasInnerLoops = llvm::any_of(group.stages, [&](const LoopStage &stage) {
     return stage.parallelDims.size() > phase.depth;
   });
@@ -73,8 +66,9 @@ static void arrange(Phase &phase) {
   for (const LoopStage &stage : group.stages)
     work = std::max(
         work,
-        multiply(stage, ArrayRef(stage.parallelDims).drop_front(phase.depth)) *
-            multiply(stage, stage.reductionDims));
+        multiplySizes(stage.sizes,
+                      ArrayRef(stage.parallelDims).drop_front(phase.depth)) *
+            multiplySizes(stage.sizes, stage.reductionDims));
   phase.kind = Phase::Kind::BlockPerIteration;
   phase.threads = chooseThreads(work);
   phase.blocks = phase.iterations;
