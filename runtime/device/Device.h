@@ -170,10 +170,13 @@ public:
 /// The device of this name. Empty: that of `LOCKSTEP_DEVICE` in the
 /// environment, else `cpu`. A colon and options of the device may follow the
 /// name, for example "simulated:7". Devices other than `cpu` are plugins
-/// (runtime/support/Plugin.h) that export `lockstepOpenDevice`. Callers that
-/// have the same name open at the same time share the device. Errors: no such
-/// plugin, or the device cannot be used on this machine.
-Expected<std::shared_ptr<Device>> openDevice(std::string_view name);
+/// (runtime/support/Plugin.h) that export `lockstepOpenDevice`. Of several
+/// devices of this kind, each `executor` of the process gets another one, if
+/// the options do not choose one. Callers that have the same name open for the
+/// same executor at the same time share the device. Errors: no such plugin, or
+/// the device cannot be used on this machine.
+Expected<std::shared_ptr<Device>> openDevice(std::string_view name,
+                                             uint32_t executor = 0);
 
 } // namespace lockstep::runtime
 

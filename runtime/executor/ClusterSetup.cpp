@@ -150,6 +150,10 @@ Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
     options.firstRank = executors[i].firstRank;
     options.rankCount = executors[i].ranks;
     options.network = endpointOf[i];
+    // The clusters of a coordinator share the memory of variables, and with it
+    // the device.
+    options.deviceIndex =
+        clusterOptions.inCoordinator ? 0 : unsigned(present.size());
     options.workers =
         std::max(1u, share(given.workers ? given.workers : availableCpus(),
                            here, unsigned(present.size())));

@@ -97,6 +97,9 @@ struct SessionOptions {
   /// Where programs are executed, as in `openDevice`. On devices other than
   /// `cpu`, `variable` must be called again after each run.
   std::string device = {};
+  /// The number of the session among those of this process, by which it gets a
+  /// device of its own where there are several.
+  unsigned deviceIndex = 0;
   /// A run fails when no replica has completed a command or a tile for this
   /// long.
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);

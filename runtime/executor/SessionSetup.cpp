@@ -42,7 +42,8 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
     return invalidArgument(fmt::format("expected at most {} workers, found {}",
                                        mostWorkers, options.workers));
   LOCKSTEP_RETURN_IF_ERROR(parseInjections());
-  LOCKSTEP_RETURN_IF_ERROR(openDevice(options.device).moveTo(memory.device));
+  LOCKSTEP_RETURN_IF_ERROR(
+      openDevice(options.device, options.deviceIndex).moveTo(memory.device));
   memory.transport = options.transport;
   if (!memory.transport)
     LOCKSTEP_RETURN_IF_ERROR(openTransport("").moveTo(memory.transport));

@@ -19,13 +19,14 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace lockstep::runtime {
 
 /// The version of the interfaces between the runtime and its plugins. It is
 /// increased with every change to a class or function that both use; a plugin
 /// that was built for another version is refused.
-inline constexpr uint32_t pluginVersion = 1;
+inline constexpr uint32_t pluginVersion = 2;
 
 /// Declares, in one source of a plugin, the version that it is built for.
 #define LOCKSTEP_PLUGIN                                                        \
@@ -53,14 +54,16 @@ struct PluginKind {
 /// export the function.
 Expected<void *> loadPlugin(const PluginKind &kind, const std::string &name);
 
-/// The open devices or transports. If a name is opened again while its object
-/// is in use, both users share the object. Thread-safe.
+/// The open devices or transports. If a name is opened again for the same user
+/// while its object is in use, both share the object. Thread-safe.
 template <typename Part> class OpenParts {
 public:
   /// The function that a plugin exports: creates the object from the options
-  /// that follow its name, or sets `status` to the reason why it cannot.
-  using Open = void (*)(std::string_view options, std::unique_ptr<Part> &part,
-                        Status &status);
+  /// that follow its name, or sets `status` to the reason why it cannot. `user`
+  /// is the number of who will use it, from 0: a plugin that has several
+  /// devices gives another one to each.
+  using Open = void (*)(std::string_view options, uint32_t user,
+                        std::unique_ptr<Part> &part, Status &status);
 
   /// `makeBuiltIn` creates the built-in object.
   OpenParts(const PluginKind &kind, std::unique_ptr<Part> (*makeBuiltIn)())
@@ -69,25 +72,29 @@ public:
   /// Opens the built-in object or that of a plugin. `name` may end with a colon
   /// and options, for example "simulated:7". If it is empty, the name is taken
   /// from the environment variable, or is that of the built-in object if that
-  /// is not set. Errors: those of `loadPlugin`, options for the built-in
-  /// object, and what the plugin reports.
-  Expected<std::shared_ptr<Part>> open(std::string_view name) {
+  /// is not set. Users of different numbers share nothing but the built-in
+  /// object. Errors: those of `loadPlugin`, options for the built-in object,
+  /// and what the plugin reports.
+  Expected<std::shared_ptr<Part>> open(std::string_view name,
+                                       uint32_t user = 0) {
     if (const char *value = std::getenv(kind.variable); name.empty() && value)
       name = value;
     if (name.empty())
       name = kind.builtIn;
+    if (name == kind.builtIn)
+      user = 0;
     std::lock_guard<std::mutex> lock(mutex);
-    if (auto known = parts.find(name); known != parts.end())
-      if (std::shared_ptr<Part> part = known->second.lock())
-        return part;
-    Expected<std::shared_ptr<Part>> part = make(name);
+    std::weak_ptr<Part> &known = parts[{std::string(name), user}];
+    if (std::shared_ptr<Part> part = known.lock())
+      return part;
+    Expected<std::shared_ptr<Part>> part = make(name, user);
     if (part)
-      parts.insert_or_assign(std::string(name), *part);
+      known = *part;
     return part;
   }
 
 private:
-  Expected<std::shared_ptr<Part>> make(std::string_view text) {
+  Expected<std::shared_ptr<Part>> make(std::string_view text, uint32_t user) {
     size_t colon = std::min(text.find(':'), text.size());
     std::string name(text.substr(0, colon));
     std::string_view options = text.substr(std::min(colon + 1, text.size()));
@@ -103,7 +110,7 @@ private:
       return function.status();
     std::unique_ptr<Part> part;
     Status status;
-    reinterpret_cast<Open>(*function)(options, part, status);
+    reinterpret_cast<Open>(*function)(options, user, part, status);
     if (!status.ok())
       return status.withContext(std::string(kind.kind) + " '" +
                                 std::string(text) + "'");
@@ -113,7 +120,7 @@ private:
   const PluginKind kind;
   std::unique_ptr<Part> (*const makeBuiltIn)();
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<Part>, std::less<>> parts;
+  std::map<std::pair<std::string, uint32_t>, std::weak_ptr<Part>> parts;
 };
 
 } // namespace lockstep::runtime

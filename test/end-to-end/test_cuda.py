@@ -71,24 +71,26 @@ def test_losses_are_those_of_cpu(
     assert again == found, "another order of streams and blocks"
 
 
-def test_executors_share_a_gpu(gpu, losses, examples, compiled):
+# A GPU for each executor, GPUs that executors share, and chosen ones. The
+# stand-in refuses memory of another GPU.
+@pytest.mark.parametrize(
+    "gpus,device,executors",
+    [(1, "cuda", 3), (2, "cuda", 3), (4, "cuda", 4), (4, "cuda:3,1", 2)],
+)
+def test_executors(gpu, losses, examples, compiled, gpus, device, executors):
     artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
     example = examples("digits-mlp")
-    one, three = (
-        losses(gpu, artifact, example, 6, "--device=cuda", f"--executors={n}")
-        for n in (1, 3)
+    one = losses(gpu, artifact, example, 6, "--device=cuda")
+    several = losses(
+        gpu,
+        artifact,
+        example,
+        6,
+        f"--device={device}",
+        f"--executors={executors}",
+        LOCKSTEP_CUDA_DEVICES=str(gpus),
     )
-    assert one == three
-
-
-def test_second_gpu(gpu, losses, examples, compiled):
-    artifact = compiled("digits-mlp", "--replicas=2", TARGETS)
-    example = examples("digits-mlp")
-    first = losses(gpu, artifact, example, 3, "--device=cuda")
-    second = losses(
-        gpu, artifact, example, 3, "--device=cuda:1", LOCKSTEP_CUDA_DEVICES="2"
-    )
-    assert first == second
+    assert one == several
 
 
 # NVIDIA's assembler accepts the kernels, keeps everything in registers, and
@@ -168,6 +170,10 @@ def test_errors(gpu, examples, compiled, tmp_path):
     assert (
         "device 'cuda:1': expected the ordinal of a GPU below 1, found 1"
         in message("--device=cuda:1")
+    )
+    assert (
+        "device 'cuda:0,x': expected ordinals of GPUs, separated by commas, found '0,x'"
+        in message("--device=cuda:0,x")
     )
     assert "4096 of 4096 bytes are free" in message(
         "--device=cuda", LOCKSTEP_CUDA_MEMORY="4096"

@@ -241,6 +241,9 @@ TEST(OpenDevice, isShared) {
                           other = *openDevice("simulated:4");
   EXPECT_EQ(first, second);
   EXPECT_NE(first, other);
+  EXPECT_NE(first, *openDevice("simulated:3", /*executor=*/1))
+      << "each executor has a device of its own";
+  EXPECT_EQ(*openDevice("cpu"), *openDevice("cpu", /*executor=*/1));
   EXPECT_EQ(first->kind(), "simulated");
   EXPECT_FALSE(first->isHost());
   EXPECT_TRUE((*openDevice("cpu"))->isHost());

@@ -4,6 +4,7 @@
 #include "TestProgram.h"
 
 #include "runtime/executor/Cluster.h"
+#include "runtime/support/Plugin.h"
 #include "runtime/transport/TransportFactory.h"
 #include "runtime/transport/exchange/ExchangeFactory.h"
 #include "runtime/transport/local/LocalNetwork.h"
@@ -44,10 +45,11 @@ TEST(OpenTransport, pluginsOfAnotherVersion) {
     std::string message = openTransport(name).status().message();
     return message.substr(message.rfind(": ") + 2);
   };
-  EXPECT_EQ(error("outdated"), "expected a plugin for version 1 of the "
-                               "interface, found one for version 0");
-  EXPECT_EQ(error("unversioned"), "expected a plugin for version 1 of the "
-                                  "interface, found a library without version");
+  std::string expected =
+      fmt::format("expected a plugin for version {} of the interface, found ",
+                  pluginVersion);
+  EXPECT_EQ(error("outdated"), expected + "one for version 0");
+  EXPECT_EQ(error("unversioned"), expected + "a library without version");
 }
 
 TEST(OpenTransport, slowHasALink) {

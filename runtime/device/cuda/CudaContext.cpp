@@ -21,17 +21,19 @@ Expected<std::shared_ptr<CudaContext>> CudaContext::open(const DriverApi &api,
   return context;
 }
 
-Status CudaContext::initialize(int ordinal) {
-  number = ordinal;
+Expected<int> CudaContext::count(const DriverApi &api) {
   int count = 0;
   CUresult result = api.cuDeviceGetCount(&count);
   if (result != CUDA_SUCCESS || count == 0)
     return unsupported(fmt::format(
         "expected an NVIDIA GPU, found none{}",
         result == CUDA_SUCCESS ? "" : fmt::format(": {}", api.text(result))));
-  if (ordinal >= count)
-    return invalidArgument(fmt::format(
-        "expected the ordinal of a GPU below {}, found {}", count, ordinal));
+  return count;
+}
+
+Status CudaContext::initialize(int ordinal) {
+  number = ordinal;
+  CUresult result = CUDA_SUCCESS;
   auto attribute = [&](CUdevice_attribute attribute, int &value) {
     if (result == CUDA_SUCCESS)
       result = api.cuDeviceGetAttribute(&value, attribute, device);

@@ -28,8 +28,10 @@ struct CudaStream {
 /// process share. Thread-safe. Modules, memory, queues and events keep it.
 class CudaContext {
 public:
-  /// Errors: no such GPU, one that is too old, or the driver has no context
-  /// for it.
+  /// The number of GPUs, at least 1. Error: there is none.
+  static Expected<int> count(const DriverApi &api);
+  /// `ordinal` is below `count`. Errors: a GPU that is too old, or the driver
+  /// has no context for it.
   static Expected<std::shared_ptr<CudaContext>> open(const DriverApi &api,
                                                      int ordinal);
   ~CudaContext();

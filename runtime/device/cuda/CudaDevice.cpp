@@ -1,8 +1,9 @@
 //===- CudaDevice.cpp - NVIDIA GPUs as a plugin ---------------------------===//
 //
 // Everything is done through the driver's library, without CUDA's runtime.
-// Options: the ordinal of the GPU among those that the driver shows, by default
-// 0.
+// Options: ordinals of GPUs among those that the driver shows, separated by
+// commas; by default, all of them. Executors of a process take one after the
+// other, and begin again with the first if there are more executors than GPUs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,12 +47,43 @@ private:
   uint64_t stride;
 };
 
+/// The numbers of a list such as "0,2"; none of an empty text.
+Expected<std::vector<int>> readOrdinals(std::string_view text) {
+  std::vector<int> ordinals;
+  const char *next = text.data(), *end = next + text.size();
+  while (!text.empty()) {
+    int ordinal = 0;
+    auto [rest, error] = std::from_chars(next, end, ordinal);
+    if (error != std::errc() || ordinal < 0 || (rest != end && *rest != ','))
+      return invalidArgument(
+          fmt::format("expected ordinals of GPUs, separated by commas, found "
+                      "'{}'",
+                      text));
+    ordinals.push_back(ordinal);
+    if (rest == end)
+      break;
+    next = rest + 1;
+  }
+  return ordinals;
+}
+
 class CudaDevice final : public Device {
 public:
-  static Expected<std::unique_ptr<Device>> open(int ordinal) {
+  /// The GPU that the options choose for an executor.
+  static Expected<std::unique_ptr<Device>> open(std::string_view options,
+                                                uint32_t executor) {
+    std::vector<int> ordinals;
+    LOCKSTEP_RETURN_IF_ERROR(readOrdinals(options).moveTo(ordinals));
     Expected<const DriverApi *> api = DriverApi::load();
     if (!api)
       return api.status();
+    int count = 0;
+    LOCKSTEP_RETURN_IF_ERROR(CudaContext::count(**api).moveTo(count));
+    int ordinal = ordinals.empty() ? int(executor % uint32_t(count))
+                                   : ordinals[executor % ordinals.size()];
+    if (ordinal >= count)
+      return invalidArgument(fmt::format(
+          "expected the ordinal of a GPU below {}, found {}", count, ordinal));
     std::unique_ptr<CudaDevice> device(new CudaDevice());
     LOCKSTEP_RETURN_IF_ERROR(
         CudaContext::open(**api, ordinal).moveTo(device->context));
@@ -108,18 +140,9 @@ private:
 LOCKSTEP_PLUGIN
 
 extern "C" __attribute__((visibility("default"))) void
-lockstepOpenDevice(std::string_view options,
+lockstepOpenDevice(std::string_view options, uint32_t executor,
                    std::unique_ptr<lockstep::runtime::Device> &device,
                    lockstep::runtime::Status &status) {
   using namespace lockstep::runtime;
-  int ordinal = 0;
-  const char *end = options.data() + options.size();
-  auto [rest, error] = std::from_chars(options.data(), end, ordinal);
-  if (!options.empty() &&
-      (error != std::errc() || rest != end || ordinal < 0)) {
-    status = invalidArgument(
-        fmt::format("expected the ordinal of a GPU, found '{}'", options));
-    return;
-  }
-  status = CudaDevice::open(ordinal).moveTo(device);
+  status = CudaDevice::open(options, executor).moveTo(device);
 }

@@ -7,11 +7,12 @@
 
 namespace lockstep::runtime {
 
-Expected<std::shared_ptr<Device>> openDevice(std::string_view name) {
+Expected<std::shared_ptr<Device>> openDevice(std::string_view name,
+                                             uint32_t executor) {
   static OpenParts<Device> devices(
       {"device", "cpu", "LOCKSTEP_DEVICE", "lockstepOpenDevice"},
       makeCpuDevice);
-  return devices.open(name);
+  return devices.open(name, executor);
 }
 
 } // namespace lockstep::runtime

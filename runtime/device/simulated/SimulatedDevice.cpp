@@ -337,7 +337,7 @@ void SimulatedDevice::work() {
 LOCKSTEP_PLUGIN
 
 extern "C" __attribute__((visibility("default"))) void
-lockstepOpenDevice(std::string_view options,
+lockstepOpenDevice(std::string_view options, uint32_t executor,
                    std::unique_ptr<lockstep::runtime::Device> &device,
                    lockstep::runtime::Status &status) {
   using namespace lockstep::runtime;
@@ -347,5 +347,5 @@ lockstepOpenDevice(std::string_view options,
     status = invalidArgument(
         fmt::format("expected a number as seed, found '{}'", options));
   else
-    device = std::make_unique<SimulatedDevice>(seed);
+    device = std::make_unique<SimulatedDevice>(seed + executor);
 }

@@ -53,7 +53,7 @@ LOCKSTEP_PLUGIN
 
 /// Called by `OpenParts` (Plugin.h) after the plugin has been loaded.
 extern "C" __attribute__((visibility("default"))) void
-lockstepOpenTransport(std::string_view options,
+lockstepOpenTransport(std::string_view options, uint32_t /*user*/,
                       std::unique_ptr<TransportFactory> &transport,
                       Status &status) {
   std::string_view rest = options;
