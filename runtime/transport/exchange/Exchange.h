@@ -22,6 +22,7 @@
 #define LOCKSTEP_RUNTIME_TRANSPORT_EXCHANGE_EXCHANGE_H
 
 #include "runtime/transport/Network.h"
+#include "runtime/transport/Peers.h"
 #include "runtime/transport/threads/ThreadsTransport.h"
 
 #include <deque>
@@ -29,14 +30,6 @@
 #include <vector>
 
 namespace lockstep::runtime {
-
-/// An executor that has members of a collective: `count` of them, from position
-/// `first` among all members.
-struct Peer {
-  /// Index in `Network::executors`.
-  uint32_t executor = 0;
-  uint32_t first = 0, count = 0;
-};
 
 /// Reads the contents of a message in sequence. The message may have arrived in
 /// one piece or in those in which it was sent.

@@ -4,8 +4,6 @@
 
 #include "runtime/schema/RoleInfo.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace lockstep::runtime {
@@ -29,26 +27,11 @@ Expected<std::unique_ptr<ExchangeTransport>> ExchangeTransport::create(
 
 Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
   std::span<const RankRange> executors = inbox.network.executors();
-  // Members are ascending, so that those of one executor are consecutive.
-  std::vector<Peer> peers;
-  uint32_t self = 0;
-  for (uint32_t position = 0; position < plan.members.size();) {
-    auto executor = std::find_if(
-        executors.begin(), executors.end(), [&](const RankRange &ranks) {
-          return ranks.contains(plan.members[position]);
-        });
-    if (executor == executors.end())
-      return invalidArgument(fmt::format(
-          "no executor of the network has rank {}", plan.members[position]));
-    Peer peer{uint32_t(executor - executors.begin()), position, 0};
-    for (; position < plan.members.size() &&
-           executor->contains(plan.members[position]);
-         ++position)
-      ++peer.count;
-    if (peer.executor == inbox.network.self())
-      self = uint32_t(peers.size());
-    peers.push_back(peer);
-  }
+  Expected<Peers> found = Peers::find(plan, executors, inbox.network.self());
+  if (!found)
+    return found.status();
+  std::vector<Peer> &peers = found->all;
+  uint32_t self = found->self;
   Channel &channel = channels[plan.channel];
   channel.seen = std::vector<std::atomic<uint32_t>>(executors.size());
   if (plan.properties().isReduction) {
