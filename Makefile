@@ -11,7 +11,7 @@ PACKAGES := cmake ninja-build g++ llvm-22-dev libmlir-22-dev mlir-22-tools llvm-
   libclang-rt-22-dev libzstd-dev zlib1g-dev flatbuffers-compiler libflatbuffers-dev libfmt-dev nlohmann-json3-dev \
   libssl-dev openssl libmimalloc-dev chromium libzip-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev python3-venv
 # nvidia-cuda-runtime has cuda.h, with which the device `cuda` is built, and nvidia-cuda-nvcc ptxas, with which tests try its kernels.
-PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest pytest-timeout pytest-xdist nvidia-cuda-runtime nvidia-cuda-nvcc
+PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest pytest-timeout pytest-xdist nvidia-cuda-runtime nvidia-cuda-nvcc nvidia-nccl-cu13
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CCACHE := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)

@@ -1,5 +1,6 @@
 # The device `cuda`: needs the declarations of CUDA's driver API, cuda.h, and a clang that compiles for NVPTX; neither a GPU nor a driver. The
-# header is that of a CUDA toolkit, or of the Python package `nvidia-cuda-runtime`.
+# header is that of a CUDA toolkit, or of the Python package `nvidia-cuda-runtime`. The transport `nccl` needs nccl.h besides, of NCCL or of the
+# Python package `nvidia-nccl-cu13`.
 
 set(LOCKSTEP_CUDA AUTO CACHE STRING "build the device for NVIDIA GPUs: ON, OFF, or AUTO, if what it needs is there")
 set_property(CACHE LOCKSTEP_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -8,11 +9,14 @@ function(_lockstep_find_cuda)
   find_path(LOCKSTEP_CUDA_INCLUDE cuda.h HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda /opt/cuda PATH_SUFFIXES include
     DOC "the folder of cuda.h")
   find_program(LOCKSTEP_PYTHON NAMES python3)
-  if(NOT LOCKSTEP_CUDA_INCLUDE AND LOCKSTEP_PYTHON)
+  find_path(LOCKSTEP_NCCL_INCLUDE nccl.h HINTS ENV NCCL_HOME ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda /opt/cuda PATH_SUFFIXES include
+    DOC "the folder of nccl.h")
+  if(NOT (LOCKSTEP_CUDA_INCLUDE AND LOCKSTEP_NCCL_INCLUDE) AND LOCKSTEP_PYTHON)
     execute_process(COMMAND "${LOCKSTEP_PYTHON}" -c
       "import glob, sysconfig; print(*sorted(glob.glob(sysconfig.get_path('purelib') + '/nvidia/*/include')), sep=';')"
       OUTPUT_VARIABLE _folders OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     find_path(LOCKSTEP_CUDA_INCLUDE cuda.h PATHS ${_folders} NO_DEFAULT_PATH)
+    find_path(LOCKSTEP_NCCL_INCLUDE nccl.h PATHS ${_folders} NO_DEFAULT_PATH)
   endif()
   find_program(LOCKSTEP_CUDA_CLANG NAMES clang++-22 clang++ DOC "the clang that compiles kernels of the device 'cuda'")
   set(_missing)
@@ -100,3 +104,20 @@ lockstep_add_plugin(cuda
 target_include_directories(lockstep_cuda SYSTEM PRIVATE "${LOCKSTEP_CUDA_INCLUDE}")
 # Programs search plugins in the folder `lib` beside theirs.
 install(TARGETS lockstep_cuda LIBRARY DESTINATION lib)
+
+if(NOT LOCKSTEP_NCCL_INCLUDE)
+  set(_missing "nccl.h (of NCCL, or: ${LOCKSTEP_PYTHON} -m pip install nvidia-nccl-cu13)")
+  if(LOCKSTEP_CUDA STREQUAL "AUTO")
+    message(STATUS "the transport 'nccl' is not built, there is no ${_missing}")
+    return()
+  endif()
+  message(FATAL_ERROR "LOCKSTEP_CUDA=${LOCKSTEP_CUDA}: there is no ${_missing}")
+endif()
+
+lockstep_add_plugin(nccl
+  transport/nccl/Communicator.cpp
+  transport/nccl/NcclApi.cpp
+  transport/nccl/NcclFactory.cpp
+  transport/nccl/NcclTransport.cpp)
+target_include_directories(lockstep_nccl SYSTEM PRIVATE "${LOCKSTEP_NCCL_INCLUDE}" "${LOCKSTEP_CUDA_INCLUDE}")
+install(TARGETS lockstep_nccl LIBRARY DESTINATION lib)

@@ -177,6 +177,10 @@ Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
   plan.reduction = start.reduction();
   plan.channel = start.channel();
   plan.setMembers(artifact, start.group(), here);
+  for (const RoleInfo &role : rolesOf(artifact))
+    if (role.name == program.role()->string_view())
+      plan.isOneRole = role.ranks.contains(plan.members.front()) &&
+                       role.ranks.contains(plan.members.back());
   setRoot(plan, artifact, program, start);
 
   uint32_t operands = start.operands() ? start.operands()->size() : 0,

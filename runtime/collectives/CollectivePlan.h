@@ -84,6 +84,9 @@ struct CollectivePlan {
   uint32_t firstLocal = 0, localCount = 0;
   /// All ranks of the session are members.
   bool allAreMembers = true;
+  /// All members execute the same program, and so have the same operands and
+  /// results at the same offsets.
+  bool isOneRole = true;
   /// Position of the root: the source of a broadcast or scatter, the
   /// destination of a reduce or gather; and whether it contributes to the
   /// latter.

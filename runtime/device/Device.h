@@ -129,6 +129,14 @@ public:
   virtual void upload(std::byte *to, const std::byte *from, uint64_t bytes) = 0;
   virtual void download(std::byte *to, const std::byte *from,
                         uint64_t bytes) = 0;
+  /// Adds a command that a library for this kind of device enqueues: calls
+  /// `enqueue` with the device's own handle of the queue (`cuda`: a CUstream),
+  /// while the device is current for the calling thread. Its error is also that
+  /// of the queue. Not on devices without such a handle, which is an error.
+  virtual Status call(const std::function<Status(void *)> &enqueue) {
+    (void)enqueue;
+    return unsupported("the device has no queues of a library");
+  }
   virtual void record(Event &event) = 0;
   /// Later commands execute after the record of the event that is the latest at
   /// this call.

@@ -17,8 +17,8 @@ std::optional<uint32_t> DevicePosition::find(uint64_t executed) const {
 Expected<std::unique_ptr<DeviceQueues>>
 DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   auto queues = std::make_unique<DeviceQueues>();
-  LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(queues->exchange));
-  queues->exchangeEnd = device.createEvent({});
+  if (Expected<Queue *> exchange = queues->addExchange(device); !exchange)
+    return exchange.status();
   for (uint32_t i = 0; i < replicas; ++i) {
     ReplicaQueue &replica = queues->replicas.emplace_back();
     replica.ready = device.createEvent([&events] { events.notify(); });
@@ -27,10 +27,19 @@ DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   return queues;
 }
 
+Expected<Queue *> DeviceQueues::addExchange(Device &device) {
+  ExchangeQueue added;
+  LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(added.queue));
+  added.end = device.createEvent({});
+  return exchanges.emplace_back(std::move(added)).queue.get();
+}
+
 void DeviceQueues::recordEnd() {
-  exchange->record(*exchangeEnd);
+  for (ExchangeQueue &exchange : exchanges)
+    exchange.queue->record(*exchange.end);
   for (ReplicaQueue &replica : replicas) {
-    replica.queue->wait(*exchangeEnd);
+    for (ExchangeQueue &exchange : exchanges)
+      replica.queue->wait(*exchange.end);
     replica.queue->record(*replica.ready);
   }
 }
@@ -43,14 +52,17 @@ bool DeviceQueues::isEndReached() const {
 }
 
 uint64_t DeviceQueues::progress() const {
-  uint64_t count = exchange->progress();
+  uint64_t count = 0;
+  for (const ExchangeQueue &exchange : exchanges)
+    count += exchange.queue->progress();
   for (const ReplicaQueue &replica : replicas)
     count += replica.queue->progress();
   return count;
 }
 
 Status DeviceQueues::status() const {
-  LOCKSTEP_RETURN_IF_ERROR(exchange->status());
+  for (const ExchangeQueue &exchange : exchanges)
+    LOCKSTEP_RETURN_IF_ERROR(exchange.queue->status());
   for (const ReplicaQueue &replica : replicas)
     LOCKSTEP_RETURN_IF_ERROR(replica.queue->status());
   return Status::success();

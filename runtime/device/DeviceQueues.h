@@ -61,16 +61,26 @@ struct ReplicaQueue {
   }
 };
 
-/// One queue for each replica, and one for collectives.
+/// A queue for collectives.
+struct ExchangeQueue {
+  std::unique_ptr<Queue> queue;
+  std::unique_ptr<Event> end;
+};
+
+/// One queue for each replica, and those for collectives.
 struct DeviceQueues {
   std::vector<ReplicaQueue> replicas;
-  std::unique_ptr<Queue> exchange;
-  std::unique_ptr<Event> exchangeEnd;
+  /// The first one is for collectives whose members are all in this executor.
+  std::vector<ExchangeQueue> exchanges;
 
   /// `events` are notified when an operation that a replica waits for is
   /// complete; they outlive the queues. Error: the device has no more queues.
   static Expected<std::unique_ptr<DeviceQueues>>
   create(Device &device, uint32_t replicas, EventCount &events);
+  /// Adds a queue for collectives, before the first run. Error: the device has
+  /// no more queues.
+  Expected<Queue *> addExchange(Device &device);
+  Queue &exchange() { return *exchanges.front().queue; }
 
   /// Records events at the end of all queues. Afterwards `isEndReached` returns
   /// whether all commands enqueued so far have been executed.

@@ -174,6 +174,11 @@ void Executor::awaitDevice(ProgramState &state) {
   queues.recordEnd();
   for (;;) {
     uint32_t key = events.key();
+    // The device may wait for an executor that has failed.
+    if (options.network && options.network->isAborted() && !failed())
+      fail(options.network->abortReason());
+    if (failed())
+      state.transport->abort();
     if (queues.isEndReached() ||
         failure.leavesKernelsBehind().load(std::memory_order_acquire))
       break;

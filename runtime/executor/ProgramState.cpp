@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace lockstep::runtime {
 
 using artifact::Space;
@@ -148,17 +150,25 @@ Status ProgramState::createTransport(uint32_t workers, TileScheduler &tiles,
   std::vector<std::byte *const *> bases;
   for (uint32_t i = 0; i < replicaCount; ++i)
     bases.push_back(replicas[i].bases.data());
-  auto create = [&](std::vector<std::byte *const *> given) {
-    return memory.transport->create(
-        {*rendezvous, plans(), std::move(given), program.ranks.first, workers,
-         tiles, inbox, programNumber(program),
-         [this](uint32_t channel) {
-           return program.place(program.channelCommands[channel]);
-         },
-         queued ? queued->queues.get() : nullptr});
-  };
-  if (!queued || memory.transport->capabilities().acceptsDeviceMemory)
-    return create(std::move(bases)).moveTo(transport);
+  TransportContext context{*rendezvous,
+                           plans(),
+                           bases,
+                           program.ranks.first,
+                           workers,
+                           tiles,
+                           inbox,
+                           programNumber(program),
+                           [this](uint32_t channel) {
+                             return program.place(
+                                 program.channelCommands[channel]);
+                           }};
+  if (!queued) {
+    if (memory.transport->capabilities().acceptsDeviceMemory)
+      return invalidArgument(fmt::format(
+          "expected a device with queues for transport '{}', found '{}'",
+          memory.transport->name(), memory.device->kind()));
+    return memory.transport->create(std::move(context)).moveTo(transport);
+  }
   auto local = std::make_unique<QueueTransport>(*memory.device, *queued->queues,
                                                 *rendezvous, plans(), bases,
                                                 program.ranks.first);
@@ -166,16 +176,23 @@ Status ProgramState::createTransport(uint32_t workers, TileScheduler &tiles,
     transport = std::move(local);
     return Status::success();
   }
+  TransportContext onDevice = context;
+  onDevice.device = memory.device.get();
+  onDevice.queues = queued->queues.get();
+  std::unique_ptr<DeviceTransport> direct;
+  LOCKSTEP_RETURN_IF_ERROR(
+      memory.transport->createOnDevice(std::move(onDevice)).moveTo(direct));
   LOCKSTEP_RETURN_IF_ERROR(allocateStaging());
-  std::vector<std::byte *const *> hostBases;
+  context.bases.clear();
   for (const auto &staged : queued->staging.bases)
-    hostBases.push_back(staged.data());
-  Expected<std::unique_ptr<Transport>> host = create(std::move(hostBases));
-  if (!host)
-    return host.status();
+    context.bases.push_back(staged.data());
+  std::unique_ptr<Transport> host;
+  LOCKSTEP_RETURN_IF_ERROR(
+      memory.transport->create(std::move(context)).moveTo(host));
   transport = std::make_unique<StagedTransport>(
-      *memory.device, *queued->queues, std::move(local), std::move(*host),
-      queued->staging, std::move(bases), plans(), program.ranks.first);
+      *memory.device, *queued->queues, std::move(local), std::move(direct),
+      std::move(host), queued->staging, std::move(bases), plans(),
+      program.ranks.first);
   return Status::success();
 }
 

@@ -322,6 +322,9 @@ static DeadlineReport describeRun(std::string text, std::string_view name,
       openChannels.emplace(std::pair(channel, isOnce ? state : nullptr),
                            OpenChannel{state, epoch});
     }
+    for (auto [channel, epoch] : state->transport->unfinished())
+      openChannels.emplace(std::pair(channel, nullptr),
+                           OpenChannel{state, epoch});
   }
 
   for (auto [key, open] : openChannels) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace lockstep::runtime {
 
@@ -19,9 +20,13 @@ struct Arrival {
   const int64_t *registers = nullptr;
 };
 
-/// Carries out the collectives of one program. An instance of a collective is
-/// (channel, epoch); epochs start at 1 and are counted by each replica for
-/// itself.
+/// An execution of a collective. Epochs start at 1 and are counted by each
+/// replica for itself.
+struct CollectiveInstance {
+  uint32_t channel = 0, epoch = 0;
+};
+
+/// Carries out the collectives of one program.
 class Transport {
 public:
   virtual ~Transport() = default;
@@ -48,6 +53,12 @@ public:
   /// Processes messages of other executors; never blocks. Error: a message does
   /// not fit the program or the sizes of the collective.
   virtual Status poll(uint32_t /*worker*/) { return Status::success(); }
+  /// Called after a failure, by the thread that runs the program: ends what is
+  /// enqueued on a device and waits for other executors. May be called again.
+  virtual void abort() {}
+  /// Instances that are complete for the host, but not on the device. For
+  /// reports; from any thread.
+  virtual std::vector<CollectiveInstance> unfinished() const { return {}; }
   /// Whether a rank of another executor is known to have arrived at an
   /// instance. For reports; from any thread.
   virtual bool hasArrived(uint32_t /*channel*/, uint32_t /*epoch*/,

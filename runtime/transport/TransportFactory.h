@@ -18,6 +18,7 @@
 #include "runtime/support/Status.h"
 #include "runtime/transport/Network.h"
 #include "runtime/transport/Transport.h"
+#include "runtime/transport/device/DeviceTransport.h"
 
 #include <functional>
 #include <memory>
@@ -27,14 +28,14 @@
 
 namespace lockstep::runtime {
 
+class Device;
 class DeviceQueues;
 class Rendezvous;
 class TileRunner;
 
 /// What a planner of communication has to know of a transport.
 struct TransportCapabilities {
-  /// Operands and results may be in memory of a device with queues. Otherwise
-  /// they are staged in memory of the host.
+  /// There is a `createOnDevice`.
   bool acceptsDeviceMemory = false;
   /// Collectives between the same members are carried out in the order in which
   /// they were started.
@@ -53,8 +54,7 @@ struct TransportContext {
   Rendezvous &rendezvous;
   /// Its collectives, by channel.
   std::vector<const CollectivePlan *> plans;
-  /// Of each replica here, where its memories begin, by space. Of the host,
-  /// unless the transport takes memory of devices.
+  /// Of each replica here, where its memories begin, by space.
   std::vector<std::byte *const *> bases;
   /// The rank of replica 0.
   uint32_t firstRank = 0;
@@ -66,7 +66,8 @@ struct TransportContext {
   uint32_t program = 0;
   /// Names a channel in errors.
   std::function<std::string(uint32_t)> describe;
-  /// Of a device with queues; null on a host device.
+  /// The device with queues whose memory `bases` are of; null: the host's.
+  Device *device = nullptr;
   DeviceQueues *queues = nullptr;
 };
 
@@ -87,10 +88,14 @@ public:
   /// reached.
   virtual Expected<std::vector<std::shared_ptr<Network>>>
   connect(std::vector<RankRange> executors) = 0;
-  /// What carries out the collectives of a program. Errors: a member that no
-  /// executor has, out of memory.
+  /// What carries out the collectives of a program in memory of the host.
+  /// Errors: a member that no executor has, out of memory.
   virtual Expected<std::unique_ptr<Transport>>
   create(TransportContext context) = 0;
+  /// The same for those that it can exchange between devices; null if there are
+  /// none. Errors: also a device of another kind, or a library that is missing.
+  virtual Expected<std::unique_ptr<DeviceTransport>>
+  createOnDevice(TransportContext context);
 };
 
 /// The transport of this name. Empty: that of `LOCKSTEP_TRANSPORT` in the

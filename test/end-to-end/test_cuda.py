@@ -2,6 +2,7 @@
 machine (`test/support/cuda`).
 """
 
+import json
 import os
 import pathlib
 import re
@@ -91,6 +92,92 @@ def test_executors(gpu, losses, examples, compiled, gpus, device, executors):
         LOCKSTEP_CUDA_DEVICES=str(gpus),
     )
     assert one == several
+
+
+# Executors exchange between GPUs, and reduce with the bits of one executor.
+@pytest.mark.parametrize("executors", [2, 3, 4])
+@pytest.mark.parametrize("replicas", [4, 6])
+def test_nccl(gpu, losses, examples, compiled, executors, replicas):
+    artifact = compiled("digits-mlp", f"--replicas={replicas}", TARGETS)
+    example = examples("digits-mlp")
+    one = losses(gpu, artifact, example, 6, "--device=cuda")
+    for seed in "1", "2":
+        several = losses(
+            gpu,
+            artifact,
+            example,
+            6,
+            "--device=cuda",
+            "--transport=nccl",
+            f"--executors={executors}",
+            LOCKSTEP_CUDA_DEVICES=str(executors),
+            LOCKSTEP_CUDA_SEED=seed,
+        )
+        assert one == several
+
+
+def test_errors_of_nccl(gpu, examples, compiled, tmp_path):
+    example = examples("digits-mlp")
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+
+    def message(*options, **variables):
+        return failure(
+            gpu,
+            example,
+            artifact,
+            tmp_path,
+            "--executors=2",
+            "--transport=nccl",
+            *options,
+            **variables,
+        )
+
+    assert (
+        "transport 'nccl' between ranks 0, 1, 2, 3: ncclCommInitRankConfig: invalid usage (Duplicate GPU detected"
+        in message("--device=cuda")
+    )
+    assert (
+        "ncclGroupEnd: unhandled system error (a transfer fails, as asked for)"
+        in message(
+            "--device=cuda",
+            LOCKSTEP_CUDA_DEVICES="2",
+            LOCKSTEP_CUDA_FAIL="transfer:7",
+        )
+    )
+    assert "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in message(
+        "--device=cuda",
+        LOCKSTEP_CUDA_DEVICES="2",
+        LOCKSTEP_CUDA_FAIL="lost:40",
+    )
+    assert (
+        "expected a device with queues for transport 'nccl', found 'cpu'"
+        in message("--device=cpu")
+    )
+
+
+# A replica that does not come: the other GPU has not finished the collective,
+# and stops waiting for it after the report.
+def test_report_of_nccl(gpu, examples, compiled, tmp_path):
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    report = tmp_path / "report.json"
+    done = gpu(
+        artifact,
+        *examples("digits-mlp").arguments(3, tmp_path / "metrics"),
+        "--device=cuda",
+        "--executors=2",
+        "--transport=nccl",
+        "--inject=pause:replica=3,channel=0",
+        "--deadline=1",
+        "--report",
+        report,
+        check=False,
+        LOCKSTEP_CUDA_DEVICES="2",
+    )
+    assert done.returncode == 3
+    [wait] = json.loads(report.read_text())["waits"]
+    assert wait["kind"] == "all_reduce" and wait["location"] == "model.py:55"
+    assert wait["arrived"] == [0, 1, 2] and wait["missing"] == [3]
+    assert "replica 0: waiting for its device in command" in done.stderr
 
 
 # NVIDIA's assembler accepts the kernels, keeps everything in registers, and

@@ -307,6 +307,16 @@ void CudaQueue::download(std::byte *to, const std::byte *from, uint64_t bytes) {
           });
 }
 
+Status CudaQueue::call(const std::function<Status(void *)> &calls) {
+  enqueue([] { return std::string("a call of a library"); },
+          [&] {
+            if (Status result = calls(stream.stream); !result.ok())
+              fail(result);
+            return CUDA_SUCCESS;
+          });
+  return status();
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//

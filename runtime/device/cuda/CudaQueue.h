@@ -43,6 +43,7 @@ public:
   void reduce(const DeviceReduction &reduction) override;
   void upload(std::byte *to, const std::byte *from, uint64_t bytes) override;
   void download(std::byte *to, const std::byte *from, uint64_t bytes) override;
+  Status call(const std::function<Status(void *)> &enqueue) override;
   void record(Event &event) override;
   void wait(const Event &event) override;
 

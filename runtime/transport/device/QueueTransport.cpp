@@ -84,15 +84,15 @@ Status QueueTransport::execute(const CollectivePlan &plan) {
     LOCKSTEP_RETURN_IF_ERROR(
         checkDimensions(plan, channel.members.dimensions.data()));
   for (const std::unique_ptr<Event> &arrival : channel.arrivals)
-    queues.exchange->wait(*arrival);
+    queues.exchange().wait(*arrival);
   if (plan.properties().isReduction) {
     reduce(plan);
   } else {
-    QueueCopies copies(*queues.exchange);
+    QueueCopies copies(queues.exchange());
     for (int64_t tile = 0; tile < plan.tiles; ++tile)
       copyCollectiveTile(plan, channel.members.memory(), tile, copies);
   }
-  queues.exchange->record(*channel.complete);
+  queues.exchange().record(*channel.complete);
   return Status::success();
 }
 
@@ -115,7 +115,7 @@ void QueueTransport::reduce(const CollectivePlan &plan) {
                            firstElement * range.functions->elementSize);
       reduction.operands = operands;
       reduction.results = results;
-      queues.exchange->reduce(reduction);
+      queues.exchange().reduce(reduction);
       operands.clear();
       results.clear();
     };

@@ -34,15 +34,16 @@ static void forEachResult(const CollectivePlan &plan, Function function) {
 
 StagedTransport::StagedTransport(
     Device &device, DeviceQueues &queues, std::unique_ptr<QueueTransport> local,
-    std::unique_ptr<Transport> host, const StagingMemory &staging,
-    std::vector<std::byte *const *> bases,
+    std::unique_ptr<DeviceTransport> direct, std::unique_ptr<Transport> host,
+    const StagingMemory &staging, std::vector<std::byte *const *> bases,
     const std::vector<const CollectivePlan *> &plans, uint32_t firstRank)
-    : queues(queues), local(std::move(local)), host(std::move(host)),
-      staging(staging), bases(std::move(bases)), firstRank(firstRank) {
+    : queues(queues), local(std::move(local)), direct(std::move(direct)),
+      host(std::move(host)), staging(staging), bases(std::move(bases)),
+      firstRank(firstRank) {
   for (const CollectivePlan *plan : plans) {
     if (plan->channel >= sharedResults.size())
       sharedResults.resize(plan->channel + 1);
-    if (!plan->sharedResults || plan->isLocal())
+    if (!plan->sharedResults || onDevice(*plan))
       continue;
     auto &shared = sharedResults[plan->channel];
     shared = std::make_unique<SharedResults>();
@@ -50,9 +51,21 @@ StagedTransport::StagedTransport(
   }
 }
 
-bool StagedTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
+Transport *StagedTransport::onDevice(const CollectivePlan &plan) const {
   if (plan.isLocal())
-    return local->prepare(plan, replica);
+    return local.get();
+  return direct && direct->accepts(plan) ? direct.get() : nullptr;
+}
+
+Status StagedTransport::begin() {
+  if (direct)
+    LOCKSTEP_RETURN_IF_ERROR(direct->begin());
+  return host->begin();
+}
+
+bool StagedTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
+  if (Transport *transport = onDevice(plan))
+    return transport->prepare(plan, replica);
   ReplicaQueue &own = queues.replicas[replica];
   forEachOperand(plan, [&](const Slice &slice, uint64_t bytes) {
     if (bytes)
@@ -64,8 +77,8 @@ bool StagedTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
 
 Status StagedTransport::start(const CollectivePlan &plan,
                               const Arrival &arrival) {
-  return plan.isLocal() ? local->start(plan, arrival)
-                        : host->start(plan, arrival);
+  Transport *transport = onDevice(plan);
+  return (transport ? transport : host.get())->start(plan, arrival);
 }
 
 void StagedTransport::upload(Queue &queue, const CollectivePlan &plan,
@@ -78,14 +91,14 @@ void StagedTransport::upload(Queue &queue, const CollectivePlan &plan,
 }
 
 void StagedTransport::pass(const CollectivePlan &plan, uint32_t replica) {
-  if (plan.isLocal())
-    return local->pass(plan, replica);
+  if (Transport *transport = onDevice(plan))
+    return transport->pass(plan, replica);
   Queue &own = *queues.replicas[replica].queue;
   if (SharedResults *shared = sharedResults[plan.channel].get()) {
     std::lock_guard<std::mutex> lock(shared->mutex);
     if (shared->passed == 0) {
-      upload(*queues.exchange, plan, replica);
-      queues.exchange->record(*shared->arrived);
+      upload(queues.exchange(), plan, replica);
+      queues.exchange().record(*shared->arrived);
     }
     shared->passed = (shared->passed + 1) % plan.localCount;
     own.wait(*shared->arrived);

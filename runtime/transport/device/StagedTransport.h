@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_STAGEDTRANSPORT_H
 
 #include "runtime/support/Memory.h"
+#include "runtime/transport/device/DeviceTransport.h"
 #include "runtime/transport/device/QueueTransport.h"
 
 #include <array>
@@ -22,15 +23,18 @@ struct StagingMemory {
   std::vector<std::array<std::byte *, spaceCount>> bases;
 };
 
-/// Collectives with members in other executors. Operands of local members are
-/// downloaded to host memory before the start, and results uploaded to the
-/// device when a member passes the wait. Collectives with local members only
-/// stay on the device.
+/// Collectives of a device whose executor is one of several. Those with local
+/// members only stay on the device, and so do those that a transport exchanges
+/// between devices. For others, operands of local members are downloaded to
+/// host memory before the start, and results uploaded to the device when a
+/// member passes the wait.
 class StagedTransport final : public Transport {
 public:
-  /// `host` exchanges data in `staging`; `bases` are addresses of the device.
+  /// `direct` may be null. `host` exchanges data in `staging`; `bases` are
+  /// addresses of the device.
   StagedTransport(Device &device, DeviceQueues &queues,
                   std::unique_ptr<QueueTransport> local,
+                  std::unique_ptr<DeviceTransport> direct,
                   std::unique_ptr<Transport> host, const StagingMemory &staging,
                   std::vector<std::byte *const *> bases,
                   const std::vector<const CollectivePlan *> &plans,
@@ -39,8 +43,15 @@ public:
   bool prepare(const CollectivePlan &plan, uint32_t replica) override;
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
   void pass(const CollectivePlan &plan, uint32_t replica) override;
-  Status begin() override { return host->begin(); }
+  Status begin() override;
   Status poll(uint32_t worker) override { return host->poll(worker); }
+  void abort() override {
+    if (direct)
+      direct->abort();
+  }
+  std::vector<CollectiveInstance> unfinished() const override {
+    return direct ? direct->unfinished() : std::vector<CollectiveInstance>();
+  }
   bool hasArrived(uint32_t channel, uint32_t epoch,
                   uint32_t rank) const override {
     return host->hasArrived(channel, epoch, rank);
@@ -55,10 +66,13 @@ private:
     std::unique_ptr<Event> arrived;
   };
 
+  /// What carries out a collective on the device; null if it is staged.
+  Transport *onDevice(const CollectivePlan &plan) const;
   void upload(Queue &queue, const CollectivePlan &plan, uint32_t replica);
 
   DeviceQueues &queues;
   std::unique_ptr<QueueTransport> local;
+  std::unique_ptr<DeviceTransport> direct;
   std::unique_ptr<Transport> host;
   const StagingMemory &staging;
   std::vector<std::byte *const *> bases;

@@ -20,6 +20,11 @@ public:
 
 } // namespace
 
+Expected<std::unique_ptr<DeviceTransport>>
+TransportFactory::createOnDevice(TransportContext) {
+  return std::unique_ptr<DeviceTransport>();
+}
+
 Expected<std::shared_ptr<TransportFactory>>
 openTransport(std::string_view name) {
   static OpenParts<TransportFactory> transports(

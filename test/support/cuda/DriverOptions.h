@@ -11,6 +11,7 @@
 //   fault:N   the N-th launch that is executed accesses an illegal address
 //   lost:N    with the N-th command that is executed, the device is lost
 //   ecc:N     the same, for an error of its memory
+//   transfer:N  the N-th group of transfers of NCCL fails at the call
 //
 // Numbers count from 1 and in the whole process.
 //
@@ -41,7 +42,7 @@ struct DriverOptions {
   /// Ten times the compute capability.
   unsigned capability = 90;
   uint64_t memory = uint64_t(8) << 30;
-  Injection alloc, load, launch, fault, lost, ecc;
+  Injection alloc, load, launch, fault, lost, ecc, transfer;
 
   /// Read from the environment at the first call. DriverOptions that are not
   /// understood end the process: a test that needs them would test nothing.

@@ -1,0 +1,93 @@
+//===- ExchangeSteps.h - exchange of data between devices -------*- C++ -*-===//
+//
+// What one executor does on a queue of its device for a collective of several
+// executors whose devices reach each other's memory. All sizes are static, so
+// that the steps are planned when the program is loaded.
+//
+// Reductions have the bits of one executor, since operands are sent as they
+// are, and are reduced in the order of ReduceTree.h. For E executors:
+//
+//   all_reduce, small   each one gets all operands, and reduces them
+//   all_reduce, large   each one gets 1/E of the elements of all operands,
+//                       reduces them, and sends the result to the others
+//   reduce_scatter      each one gets the slices of its members
+//   reduce              the one of the root gets all operands
+//
+// If all executors have the same power of two of members, each of them has a
+// complete subtree of the reduction, and sends its result in place of the
+// operands. Results of other collectives are received in place, where their
+// bytes are contiguous.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_EXCHANGESTEPS_H
+#define LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_EXCHANGESTEPS_H
+
+#include "runtime/device/Device.h"
+#include "runtime/transport/Peers.h"
+#include "runtime/transport/threads/ThreadsTransport.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Bytes to or from another executor: one of `send` and `receive` is null.
+/// Those between two executors are in the same order in both.
+struct Transfer {
+  /// Index in `Peers::all`.
+  uint32_t peer = 0;
+  uint64_t bytes = 0;
+  const std::byte *send = nullptr;
+  std::byte *receive = nullptr;
+};
+
+/// Operands and results of a `DeviceReduction`.
+struct StepReduction {
+  artifact::ElementType element{};
+  bool keepsAccumulators = false;
+  uint64_t elements = 0;
+  std::vector<const std::byte *> operands;
+  std::vector<std::byte *> results;
+};
+
+/// Transfers, all of which are in progress at the same time, and what follows
+/// them: reductions, then copies, one after the other.
+struct ExchangeStep {
+  struct Clear {
+    std::byte *to = nullptr;
+    uint64_t bytes = 0;
+  };
+  std::vector<RowCopy> packing;
+  std::vector<Transfer> transfers;
+  std::vector<StepReduction> reductions;
+  std::vector<RowCopy> copies;
+  std::vector<Clear> clears;
+};
+
+/// Steps that execute one after the other.
+struct ExchangeSteps {
+  std::vector<ExchangeStep> steps;
+  /// What they use of the scratch memory.
+  uint64_t scratchBytes = 0;
+};
+
+/// The alignment of scratch memory.
+inline constexpr uint64_t scratchAlignment = 256;
+
+/// Whether `planExchange` can plan a collective of several executors: all of
+/// them have the same program, and sizes are static. Barriers are not, since
+/// they are for the host.
+bool canPlanExchange(const CollectivePlan &plan);
+
+/// Plans the steps of the executor `peers.self`. `members` has the addresses of
+/// its members' memories. `scratch`, aligned to `scratchAlignment`, is only
+/// used to compute addresses, so that a first call may find out how many bytes
+/// are needed.
+ExchangeSteps planExchange(const CollectivePlan &plan, const Peers &peers,
+                           ChannelMembers &members, std::byte *scratch);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_EXCHANGESTEPS_H

@@ -1,0 +1,63 @@
+//===- NcclApi.cpp - NVIDIA's library for collectives ---------------------===//
+
+#include "runtime/transport/nccl/NcclApi.h"
+
+#include <string>
+
+#include <dlfcn.h>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+static std::string versionText(int version) {
+  constexpr int majorUnit = 10000, minorUnit = 100;
+  return fmt::format("{}.{}", version / majorUnit,
+                     version % majorUnit / minorUnit);
+}
+
+static Status findFunctions(void *library, NcclApi &api) {
+#define LOCKSTEP_NCCL_FIND(name)                                               \
+  api.name = reinterpret_cast<decltype(api.name)>(::dlsym(library, #name));    \
+  if (!api.name)                                                               \
+    return unsupported(                                                        \
+        fmt::format("expected NCCL {} or newer, found a libnccl.so.2 without " \
+                    "'{}'",                                                    \
+                    versionText(leastNcclVersion), #name));
+  LOCKSTEP_NCCL_FUNCTIONS(LOCKSTEP_NCCL_FIND)
+#undef LOCKSTEP_NCCL_FIND
+  return Status::success();
+}
+
+static Expected<const NcclApi *> loadLibrary() {
+  void *library = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return unsupported(
+        fmt::format("expected NVIDIA's NCCL {} or newer, found none: {}",
+                    versionText(leastNcclVersion), ::dlerror()));
+  static NcclApi api;
+  LOCKSTEP_RETURN_IF_ERROR(findFunctions(library, api));
+  int version = 0;
+  if (ncclResult_t result = api.ncclGetVersion(&version); result != ncclSuccess)
+    return api.error("ncclGetVersion", result);
+  if (version < leastNcclVersion)
+    return unsupported(fmt::format("expected NVIDIA's NCCL {} or newer, found "
+                                   "NCCL {}",
+                                   versionText(leastNcclVersion),
+                                   versionText(version)));
+  return &api;
+}
+
+Expected<const NcclApi *> NcclApi::load() {
+  static const Expected<const NcclApi *> api = loadLibrary();
+  return api;
+}
+
+Status NcclApi::error(std::string_view call, ncclResult_t result) const {
+  std::string text = ncclGetErrorString(result);
+  if (const char *last = ncclGetLastError(nullptr); last && *last)
+    text += fmt::format(" ({})", last);
+  return systemError(fmt::format("{}: {}", call, text));
+}
+
+} // namespace lockstep::runtime

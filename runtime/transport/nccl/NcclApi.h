@@ -1,0 +1,50 @@
+//===- NcclApi.h - NVIDIA's library for collectives -------------*- C++ -*-===//
+//
+// The library is loaded when the transport is opened. Functions have the types
+// that nccl.h declares.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_TRANSPORT_NCCL_NCCLAPI_H
+#define LOCKSTEP_RUNTIME_TRANSPORT_NCCL_NCCLAPI_H
+
+#include "runtime/support/Status.h"
+
+#include <string_view>
+
+#include <nccl.h>
+
+namespace lockstep::runtime {
+
+#define LOCKSTEP_NCCL_FUNCTIONS(X)                                             \
+  X(ncclGetVersion)                                                            \
+  X(ncclGetErrorString)                                                        \
+  X(ncclGetLastError)                                                          \
+  X(ncclGetUniqueId)                                                           \
+  X(ncclCommInitRankConfig)                                                    \
+  X(ncclCommGetAsyncError)                                                     \
+  X(ncclCommAbort)                                                             \
+  X(ncclGroupStart)                                                            \
+  X(ncclGroupEnd)                                                              \
+  X(ncclSend)                                                                  \
+  X(ncclRecv)
+
+struct NcclApi {
+  /// The library of this machine. Errors: there is none, or it is too old.
+  static Expected<const NcclApi *> load();
+
+  /// The error of a call: "ncclSend: unhandled cuda error (...)".
+  Status error(std::string_view call, ncclResult_t result) const;
+
+#define LOCKSTEP_NCCL_POINTER(name) decltype(&::name) name = nullptr;
+  LOCKSTEP_NCCL_FUNCTIONS(LOCKSTEP_NCCL_POINTER)
+#undef LOCKSTEP_NCCL_POINTER
+};
+
+/// Earlier libraries are refused, as ncclGetVersion counts: 2.18, which has
+/// communicators that do not block.
+inline constexpr int leastNcclVersion = NCCL_VERSION(2, 18, 0);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_TRANSPORT_NCCL_NCCLAPI_H

@@ -1,0 +1,161 @@
+//===- NcclTransport.cpp - exchange between GPUs --------------------------===//
+
+#include "runtime/transport/nccl/NcclTransport.h"
+
+#include "runtime/transport/threads/Rendezvous.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+std::shared_ptr<Communicator> Communicators::get(const CollectivePlan &plan,
+                                                 const Peers &peers) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<Communicator> &known = byMembers[plan.members];
+  if (known)
+    return known;
+  std::vector<uint32_t> executors;
+  for (const Peer &peer : peers.all)
+    executors.push_back(peer.executor);
+  known = std::make_shared<Communicator>(
+      api, network, std::move(executors),
+      fmt::format("NCCL communicator of ranks {}",
+                  fmt::join(plan.members, ", ")));
+  return known;
+}
+
+//===----------------------------------------------------------------------===//
+// Construction
+//===----------------------------------------------------------------------===//
+
+Expected<std::unique_ptr<DeviceTransport>>
+NcclTransport::create(TransportContext context,
+                      std::shared_ptr<Communicators> communicators) {
+  std::unique_ptr<NcclTransport> transport(
+      new NcclTransport(std::move(context), std::move(communicators)));
+  for (const CollectivePlan *plan : transport->context.plans)
+    if (transport->accepts(*plan))
+      if (Status status = transport->addChannel(*plan); !status.ok())
+        return status.withContext(transport->context.describe(plan->channel));
+  LOCKSTEP_RETURN_IF_ERROR(transport->planChannels());
+  return std::unique_ptr<DeviceTransport>(std::move(transport));
+}
+
+Status NcclTransport::addChannel(const CollectivePlan &plan) {
+  while (plan.channel >= channels.size())
+    channels.emplace_back();
+  Channel &channel = channels[plan.channel];
+  Network &network = context.inbox->network;
+  LOCKSTEP_RETURN_IF_ERROR(
+      Peers::find(plan, network.executors(), network.self())
+          .moveTo(channel.peers));
+  channel.members = membersOf(plan, context.bases, context.firstRank);
+  for (uint32_t i = 0; i < plan.localCount; ++i)
+    channel.arrivals.push_back(context.device->createEvent({}));
+  channel.complete = context.device->createEvent({});
+  Group &group = groups[plan.members];
+  channel.group = &group;
+  if (!group.communicator) {
+    group.communicator = communicators->get(plan, channel.peers);
+    LOCKSTEP_RETURN_IF_ERROR(
+        context.queues->addExchange(*context.device).moveTo(group.queue));
+    group.scratchBytes = group.communicator->connectionBytes();
+  }
+  // The addresses are not used.
+  auto *anywhere = reinterpret_cast<std::byte *>(scratchAlignment);
+  group.scratchBytes =
+      std::max(group.scratchBytes,
+               planExchange(plan, channel.peers, channel.members, anywhere)
+                   .scratchBytes);
+  return Status::success();
+}
+
+/// Plans the exchanges, for which the size of the scratch memory must be known.
+Status NcclTransport::planChannels() {
+  for (auto &[members, group] : groups)
+    LOCKSTEP_RETURN_IF_ERROR(
+        context.device->allocate(1, group.scratchBytes).moveTo(group.scratch));
+  for (const CollectivePlan *plan : context.plans)
+    if (accepts(*plan)) {
+      Channel &channel = channels[plan->channel];
+      channel.steps = planExchange(*plan, channel.peers, channel.members,
+                                   channel.group->scratch->block(0));
+    }
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Execution
+//===----------------------------------------------------------------------===//
+
+Status NcclTransport::begin() {
+  for (auto &[members, group] : groups)
+    if (Status status =
+            group.communicator->connect(*group.queue, group.scratch->block(0));
+        !status.ok())
+      return status.withContext(fmt::format("transport 'nccl' between ranks {}",
+                                            fmt::join(members, ", ")));
+  return Status::success();
+}
+
+Status NcclTransport::start(const CollectivePlan &plan,
+                            const Arrival &arrival) {
+  Channel &channel = channels[plan.channel];
+  std::lock_guard<std::mutex> lock(channel.group->mutex);
+  uint32_t local = channel.members.position[arrival.replica] - plan.firstLocal;
+  context.queues->replicas[arrival.replica].queue->record(
+      *channel.arrivals[local]);
+  if (!context.rendezvous.arrive(plan.channel))
+    return Status::success();
+  LOCKSTEP_RETURN_IF_ERROR(execute(channel, plan));
+  channel.enqueued.store(context.rendezvous.completed(plan.channel) + 1,
+                         std::memory_order_release);
+  context.rendezvous.complete(plan.channel);
+  return Status::success();
+}
+
+Status NcclTransport::execute(Channel &channel, const CollectivePlan &plan) {
+  Queue &queue = *channel.group->queue;
+  for (const std::unique_ptr<Event> &arrival : channel.arrivals)
+    queue.wait(*arrival);
+  for (const ExchangeStep &step : channel.steps.steps) {
+    for (const RowCopy &rows : step.packing)
+      queue.copy(rows);
+    if (!step.transfers.empty())
+      LOCKSTEP_RETURN_IF_ERROR(
+          channel.group->communicator->exchange(queue, step.transfers));
+    for (const StepReduction &reduction : step.reductions)
+      queue.reduce({reduction.element, plan.reduction,
+                    reduction.keepsAccumulators, reduction.elements,
+                    reduction.operands, reduction.results});
+    for (const RowCopy &rows : step.copies)
+      queue.copy(rows);
+    for (const ExchangeStep::Clear &clear : step.clears)
+      queue.fill(clear.to, clear.bytes, 0);
+  }
+  queue.record(*channel.complete);
+  return Status::success();
+}
+
+void NcclTransport::pass(const CollectivePlan &plan, uint32_t replica) {
+  context.queues->replicas[replica].queue->wait(
+      *channels[plan.channel].complete);
+}
+
+void NcclTransport::abort() {
+  for (auto &[members, group] : groups)
+    group.communicator->abort();
+}
+
+std::vector<CollectiveInstance> NcclTransport::unfinished() const {
+  std::vector<CollectiveInstance> instances;
+  for (uint32_t i = 0; i < channels.size(); ++i)
+    if (uint32_t epoch = channels[i].enqueued.load(std::memory_order_acquire);
+        epoch && !channels[i].complete->isComplete())
+      instances.push_back({i, epoch});
+  return instances;
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,336 @@
+//===- ApiNccl.cpp - NCCL without GPUs ------------------------------------===//
+//
+// The functions of libnccl.so.2 that the transport `nccl` calls, for ranks of
+// one process. A transfer is executed when both streams have reached it.
+// Communicators do not block: after a call, random numbers of queries find it
+// in progress, and another call meanwhile is an error.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Api.h"
+#include "MemoryTable.h"
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+
+// Names of its functions have the visibility of the driver's.
+#pragma GCC visibility push(default)
+#include <nccl.h>
+#pragma GCC visibility pop
+
+using namespace lockstep::standin;
+
+namespace {
+
+/// A transfer that one side has enqueued.
+struct PendingTransfer {
+  ncclComm *owner = nullptr;
+  uint64_t address = 0, bytes = 0;
+  /// The owner's stream has reached it.
+  Point ready;
+  /// Whose first command is the transfer, for which streams wait.
+  std::shared_ptr<Lane> gate;
+};
+
+/// Transfers from one rank to another whose other side has not come.
+struct Unmatched {
+  std::deque<PendingTransfer> sends, receives;
+};
+
+/// What the ranks with one id share.
+struct Clique {
+  std::mutex mutex;
+  int size = 0;
+  std::vector<ncclComm *> ranks;
+  std::string error;
+  /// By source and target.
+  std::map<std::pair<int, int>, Unmatched> unmatched;
+};
+
+} // namespace
+
+struct ncclComm {
+  std::shared_ptr<Clique> clique;
+  int rank = 0;
+  Context *context = nullptr;
+  /// Queries that still find the last call in progress.
+  std::atomic<unsigned> queries{0};
+};
+
+namespace {
+
+std::string &lastError() {
+  static thread_local std::string error;
+  return error;
+}
+
+ncclResult_t refuse(ncclResult_t result, std::string message) {
+  lastError() = std::move(message);
+  return result;
+}
+
+/// The ranks of an id. Cliques are kept, since ids are never used again.
+std::shared_ptr<Clique> cliqueOf(const ncclUniqueId &id, int size) {
+  static std::mutex mutex;
+  static auto &cliques = *new std::map<std::string, std::shared_ptr<Clique>>();
+  std::lock_guard lock(mutex);
+  std::shared_ptr<Clique> &clique =
+      cliques[std::string(id.internal, sizeof(id.internal))];
+  if (!clique) {
+    clique = std::make_shared<Clique>();
+    clique->size = size;
+    clique->ranks.resize(size_t(size));
+  }
+  return clique;
+}
+
+void beginProgress(ncclComm &comm) {
+  constexpr unsigned most = 4;
+  comm.queries = unsigned(Scheduler::get().draw() % most);
+}
+
+/// A call of a group.
+struct Call {
+  ncclComm *comm = nullptr;
+  bool isSend = false;
+  uint64_t address = 0, bytes = 0;
+  int peer = 0;
+  CUstream stream = nullptr;
+};
+
+struct Group {
+  unsigned depth = 0;
+  std::vector<Call> calls;
+};
+
+Group &currentGroup() {
+  static thread_local Group group;
+  return group;
+}
+
+ncclResult_t addCall(Call call) {
+  ncclComm &comm = *call.comm;
+  if (comm.queries > 0)
+    return refuse(ncclInvalidUsage, "an earlier call is in progress");
+  if (call.peer < 0 || call.peer >= comm.clique->size || call.peer == comm.rank)
+    return refuse(ncclInvalidArgument, "no such peer");
+  std::optional<Allocation> memory =
+      MemoryTable::get().find(call.address, call.bytes);
+  if (!memory || memory->context != comm.context)
+    return refuse(ncclInvalidArgument, "the memory is not of this GPU");
+  Stream *stream = Driver::get().streams.find(call.stream);
+  if (!stream || stream->context != comm.context)
+    return refuse(ncclInvalidArgument, "the stream is not of this GPU");
+  if (currentContext() != comm.context)
+    return refuse(ncclInvalidUsage, "another GPU is current");
+  currentGroup().calls.push_back(call);
+  return ncclSuccess;
+}
+
+/// Enqueues the transfer of two sides.
+void enqueueTransfer(const PendingTransfer &source,
+                     const PendingTransfer &target,
+                     const std::shared_ptr<Lane> &gate) {
+  Command command;
+  command.waits = {source.ready, target.ready};
+  Context *context = target.owner->context;
+  if (source.bytes != target.bytes)
+    context->setError(CUDA_ERROR_LAUNCH_FAILED,
+                      "a rank sends " + std::to_string(source.bytes) +
+                          " bytes, the other receives " +
+                          std::to_string(target.bytes));
+  else
+    command.work = [context, to = target.address, from = source.address,
+                    bytes = source.bytes] {
+      if (context->error() == CUDA_SUCCESS)
+        std::memcpy(MemoryTable::host(to), MemoryTable::host(from), bytes);
+    };
+  Scheduler::get().enqueue(gate, std::move(command));
+  Scheduler::get().close(gate);
+}
+
+/// Returns what the caller's stream waits for.
+Point addTransfer(const Call &call, const Point &ready) {
+  Clique &clique = *call.comm->clique;
+  int self = call.comm->rank;
+  PendingTransfer own{call.comm, call.address, call.bytes, ready, nullptr};
+  std::lock_guard lock(clique.mutex);
+  Unmatched &unmatched =
+      clique.unmatched[call.isSend ? std::pair(self, call.peer)
+                                   : std::pair(call.peer, self)];
+  auto &others = call.isSend ? unmatched.receives : unmatched.sends;
+  if (others.empty()) {
+    own.gate = Scheduler::get().open(nullptr, /*isDefault=*/false,
+                                     /*isIndependent=*/true);
+    (call.isSend ? unmatched.sends : unmatched.receives).push_back(own);
+    return {own.gate, 1};
+  }
+  PendingTransfer other = others.front();
+  others.pop_front();
+  enqueueTransfer(call.isSend ? own : other, call.isSend ? other : own,
+                  other.gate);
+  return {other.gate, 1};
+}
+
+/// Enqueues the calls of a communicator on a stream.
+void enqueueCalls(const std::vector<Call> &calls) {
+  Stream *stream = Driver::get().streams.find(calls.front().stream);
+  Context &context = *calls.front().comm->context;
+  Point ready = context.submit(stream->lane, nullptr);
+  std::vector<Point> gates;
+  for (const Call &call : calls)
+    gates.push_back(addTransfer(call, ready));
+  context.submit(stream->lane, nullptr, /*isCallback=*/false, std::move(gates));
+}
+
+} // namespace
+
+ncclResult_t ncclGetVersion(int *version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+const char *ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+  case ncclSuccess:
+    return "no error";
+  case ncclSystemError:
+    return "unhandled system error";
+  case ncclInvalidArgument:
+    return "invalid argument";
+  case ncclInvalidUsage:
+    return "invalid usage";
+  case ncclInProgress:
+    return "operation in progress";
+  default:
+    return "unknown result code";
+  }
+}
+
+const char *ncclGetLastError(ncclComm_t) { return lastError().c_str(); }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  static std::atomic<uint64_t> next{1};
+  uint64_t number = next++;
+  *id = {};
+  std::memcpy(id->internal, &number, sizeof(number));
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *result, int size,
+                                    ncclUniqueId id, int rank,
+                                    ncclConfig_t *config) {
+  constexpr ncclConfig_t initial = NCCL_CONFIG_INITIALIZER;
+  if (!config || config->magic != initial.magic || config->blocking != 0)
+    return refuse(ncclInvalidArgument, "communicators must not block");
+  if (!currentContext() || rank < 0 || rank >= size)
+    return refuse(ncclInvalidArgument, "no GPU is current, or no such rank");
+  auto *comm = new ncclComm;
+  *result = comm;
+  comm->clique = cliqueOf(id, size);
+  comm->rank = rank;
+  comm->context = currentContext();
+  beginProgress(*comm);
+  Clique &clique = *comm->clique;
+  std::lock_guard lock(clique.mutex);
+  if (clique.size != size || clique.ranks[size_t(rank)])
+    return refuse(ncclInvalidUsage, "another size, or a rank that is there");
+  for (ncclComm *other : clique.ranks)
+    if (other && other->context == comm->context)
+      clique.error = "Duplicate GPU detected : rank " + std::to_string(rank) +
+                     " and rank " + std::to_string(other->rank) +
+                     " both on device " +
+                     std::to_string(comm->context->device());
+  clique.ranks[size_t(rank)] = comm;
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
+  Clique &clique = *comm->clique;
+  std::lock_guard lock(clique.mutex);
+  *error = ncclInProgress;
+  for (ncclComm *rank : clique.ranks)
+    if (!rank)
+      return ncclSuccess;
+  if (!clique.error.empty()) {
+    *error = refuse(ncclInvalidUsage, clique.error);
+    return ncclSuccess;
+  }
+  if (comm->queries > 0)
+    --comm->queries;
+  else
+    *error = ncclSuccess;
+  return ncclSuccess;
+}
+
+/// Transfers whose other side has not come are not executed; streams do not
+/// wait for them any more.
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  Clique &clique = *comm->clique;
+  std::lock_guard lock(clique.mutex);
+  auto isOwn = [&](const PendingTransfer &transfer) {
+    if (transfer.owner != comm)
+      return false;
+    Scheduler::get().enqueue(transfer.gate, {});
+    Scheduler::get().close(transfer.gate);
+    return true;
+  };
+  for (auto &[ranks, transfers] : clique.unmatched) {
+    std::erase_if(transfers.sends, isOwn);
+    std::erase_if(transfers.receives, isOwn);
+  }
+  // The handle stays valid for transfers that others have begun.
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart() {
+  ++currentGroup().depth;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  Group &group = currentGroup();
+  if (group.depth == 0)
+    return refuse(ncclInvalidUsage, "no group has been started");
+  if (--group.depth > 0)
+    return ncclSuccess;
+  std::vector<Call> calls = std::move(group.calls);
+  group.calls.clear();
+  if (DriverOptions::get().transfer.happens())
+    return refuse(ncclSystemError, "a transfer fails, as asked for");
+  std::map<std::pair<ncclComm *, CUstream>, std::vector<Call>> byStream;
+  for (const Call &call : calls)
+    byStream[{call.comm, call.stream}].push_back(call);
+  ncclResult_t result = ncclSuccess;
+  for (auto &[where, some] : byStream) {
+    enqueueCalls(some);
+    beginProgress(*where.first);
+    if (where.first->queries > 0)
+      result = ncclInProgress;
+  }
+  return result;
+}
+
+static ncclResult_t addTransferCall(const void *address, size_t count,
+                                    ncclDataType_t type, int peer,
+                                    ncclComm_t comm, cudaStream_t stream,
+                                    bool isSend) {
+  if (type != ncclInt8)
+    return refuse(ncclInvalidArgument, "expected elements of ncclInt8");
+  if (currentGroup().depth == 0)
+    return refuse(ncclInvalidUsage, "expected a group");
+  return addCall(
+      {comm, isSend, reinterpret_cast<uint64_t>(address), count, peer, stream});
+}
+
+ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type,
+                      int peer, ncclComm_t comm, cudaStream_t stream) {
+  return addTransferCall(from, count, type, peer, comm, stream, true);
+}
+
+ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return addTransferCall(to, count, type, peer, comm, stream, false);
+}
