@@ -76,7 +76,7 @@ private:
   // Reductions
   //===--------------------------------------------------------------------===//
 
-  // Step 0 reduces the members of this executor, if that is possible; step 1
+  // Step 0 reduces the operands of this executor, if that is possible; step 1
   // exchanges and reduces operands; step 2 exchanges results.
 
   /// Ranges of the plan, those that follow each other in memory as one.

@@ -52,17 +52,19 @@ struct StepReduction {
   std::vector<std::byte *> results;
 };
 
-/// Transfers, all of which are in progress at the same time, and what follows
-/// them: reductions, then copies, one after the other.
+/// What is executed in the order of the members.
 struct ExchangeStep {
   struct Clear {
     std::byte *to = nullptr;
     uint64_t bytes = 0;
   };
+  /// Copies of rows to where they are contiguous, to be sent.
   std::vector<RowCopy> packing;
+  /// All in progress at the same time.
   std::vector<Transfer> transfers;
   std::vector<StepReduction> reductions;
   std::vector<RowCopy> copies;
+  /// Results without a source, which are set to 0.
   std::vector<Clear> clears;
 };
 
