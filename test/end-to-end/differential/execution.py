@@ -25,6 +25,15 @@ XLA_OPTIONS = {
     "xla_allow_excess_precision": False,
 }
 
+#: Added where no float has 16 bits. The fusion emitters take most of the time
+#: of a compilation; without them, XLA lowers fusions to LLVM IR directly. Then
+#: 16-bit floats have other roundings than in compiled programs, and negative
+#: padding, which the algebraic simplification removes, is not compiled.
+WITHOUT_EMITTERS = {
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+
 #: Seconds of a processor that a tool may take.
 CPU_SECONDS = 30
 
@@ -91,11 +100,11 @@ def execute_by_jax(
     )
     with jax.enable_x64(loaded.x64):
         arguments = (loaded.state, loaded.data(replicas))
-        options = (
-            XLA_OPTIONS
-            if simplified
-            else {**XLA_OPTIONS, "xla_disable_hlo_passes": "algsimp"}
-        )
+        options = dict(XLA_OPTIONS)
+        if not simplified:
+            options["xla_disable_hlo_passes"] = "algsimp"
+        elif "float16" not in loaded.text:  # nor "bfloat16"
+            options.update(WITHOUT_EMITTERS)
         compiled = (
             jax.jit(mapped).lower(*arguments).compile(compiler_options=options)
         )
