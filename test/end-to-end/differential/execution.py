@@ -142,7 +142,12 @@ class Executor:
         """
         try:
             with jax.enable_x64(loaded.x64):
-                text, state = capture.capture(loaded.model, replicas)
+                # JAX compiles a program for each shape of a NumPy array that it
+                # converts, and none where arrays are on a device already.
+                model = dataclasses.replace(
+                    loaded.model, init=lambda seed: jax.device_put(loaded.state)
+                )
+                text, state = capture.capture(model, replicas)
         except (
             models.ModelError,
             ValueError,
