@@ -30,8 +30,8 @@ from differential.generate import generate
 from differential.rendering import render
 from differential.shrink import shrink
 
-#: Programs of one worker process; JAX keeps memory of each.
-CHUNK = 50
+#: Most programs of one worker process, for which it starts once.
+CHUNK = 200
 
 #: How many of the failures that look alike are shrunk.
 SHRUNK = 2
