@@ -2,6 +2,7 @@
 
 #include "Kernel.h"
 
+#include <map>
 #include <stdexcept>
 
 #include <llvm-c/Core.h>
@@ -101,9 +102,7 @@ static LLVMModuleRef parse(LLVMContextRef context, const KernelCode &code) {
   return module;
 }
 
-CompiledKernel compileKernel(const KernelCode &code) {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
+static KernelFunction compile(const KernelCode &code) {
   LLVMOrcLLJITRef instance = jit();
   LLVMContextRef context = LLVMContextCreate();
   LLVMModuleRef module = nullptr;
@@ -132,21 +131,22 @@ CompiledKernel compileKernel(const KernelCode &code) {
   LLVMOrcDisposeThreadSafeContext(shared);
   check(error);
 
-  LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(instance);
-  LLVMOrcResourceTrackerRef tracker =
-      LLVMOrcJITDylibCreateResourceTracker(library);
-  CompiledKernel result;
-  result.owner = std::shared_ptr<void>(tracker, [](void *owned) {
-    std::lock_guard lock(mutex);
-    auto *removed = static_cast<LLVMOrcResourceTrackerRef>(owned);
-    LLVMConsumeError(LLVMOrcResourceTrackerRemove(removed));
-    LLVMOrcReleaseResourceTracker(removed);
-  });
-  check(LLVMOrcLLJITAddLLVMIRModuleWithRT(instance, tracker, unit));
+  check(LLVMOrcLLJITAddLLVMIRModule(
+      instance, LLVMOrcLLJITGetMainJITDylib(instance), unit));
   LLVMOrcExecutorAddress address = 0;
   check(LLVMOrcLLJITLookup(instance, &address, name.c_str()));
-  result.function = reinterpret_cast<KernelFunction>(address);
-  return result;
+  return reinterpret_cast<KernelFunction>(address);
+}
+
+KernelFunction compileKernel(const KernelCode &code) {
+  static std::mutex mutex;
+  // Kernels may be executed until the process ends.
+  static auto &known = *new std::map<std::string, KernelFunction>();
+  std::lock_guard lock(mutex);
+  auto found = known.find(code.ir);
+  if (found == known.end())
+    found = known.emplace(code.ir, compile(code)).first;
+  return found->second;
 }
 
 } // namespace lockstep::standin

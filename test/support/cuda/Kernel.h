@@ -15,13 +15,9 @@ namespace lockstep::standin {
 /// the one before and the step.
 using KernelFunction = void (*)(Thread *, uint32_t count, uint32_t step);
 
-/// Compiles a kernel; the caller owns its memory by the handle. Throws
-/// std::runtime_error where LLVM refuses the translation.
-struct CompiledKernel {
-  std::shared_ptr<void> owner;
-  KernelFunction function = nullptr;
-};
-CompiledKernel compileKernel(const KernelCode &code);
+/// Compiles a kernel, once for all modules that have it: its code is never
+/// freed. Throws std::runtime_error where LLVM refuses the translation.
+KernelFunction compileKernel(const KernelCode &code);
 
 /// A kernel, compiled at the first launch.
 class Kernel {
@@ -31,13 +27,13 @@ public:
   const KernelCode &code() const { return kernelCode; }
   KernelFunction function() const {
     std::call_once(once, [&] { compiled = compileKernel(kernelCode); });
-    return compiled.function;
+    return compiled;
   }
 
 private:
   KernelCode kernelCode;
   mutable std::once_flag once;
-  mutable CompiledKernel compiled;
+  mutable KernelFunction compiled = nullptr;
 };
 
 /// One launch of a kernel. Arguments are laid out as its parameters are.
