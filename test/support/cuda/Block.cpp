@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -113,7 +114,17 @@ void Block::fiberMain() {
 
 void Block::runSeparately(const uint32_t (&)[3]) {
   fibers[0].start(&fiberMain);
-  fibers[0].enter(caller);
+  enter(fibers[0]);
+}
+
+/// Until the fiber has ended, or waits for other threads.
+void Block::enter(Fiber &fiber) {
+  fiber.enter(caller);
+  while (hostCall.function) {
+    HostCall call = std::exchange(hostCall, {});
+    call.function(call.memory);
+    fiber.enter(caller);
+  }
 }
 
 void Block::runTogether(const uint32_t (&blockIndex)[3]) {
@@ -130,7 +141,7 @@ void Block::runTogether(const uint32_t (&blockIndex)[3]) {
     std::swap(ready[draw(uint32_t(ready.size()))], ready.back());
     current = ready.back();
     ready.pop_back();
-    fibers[current].enter(caller);
+    enter(fibers[current]);
     if (foundFault.kind != FaultKind::None)
       return;
   }
@@ -229,6 +240,26 @@ std::string Block::describeWaits() const {
 }
 
 //===----------------------------------------------------------------------===//
+// Calls of the host
+//===----------------------------------------------------------------------===//
+
+void Block::callHost(const Thread &thread, uint64_t function,
+                     uint64_t address) {
+  std::byte *memory = nullptr;
+  if (address) {
+    std::optional<Allocation> found = MemoryTable::get().find(address, 1);
+    if (!found || found->context != launch.context)
+      fail(thread, FaultKind::IllegalAddress,
+           fmt::format("the call of the host with the address {:#x}, which is "
+                       "outside of every allocation: {}",
+                       address, MemoryTable::get().describe(address)));
+    memory = MemoryTable::host(address);
+  }
+  hostCall = {reinterpret_cast<void (*)(void *)>(function), memory};
+  fibers[code.hasBarriers ? current : 0].leave(caller);
+}
+
+//===----------------------------------------------------------------------===//
 // Faults
 //===----------------------------------------------------------------------===//
 
@@ -319,6 +350,11 @@ static void standin_assert(Thread *thread) {
 
 static void standin_exit(Thread *thread) { thread->block->exitThread(); }
 
+static void standin_call_host(Thread *thread, uint64_t function,
+                              uint64_t address) {
+  thread->block->callHost(*thread, function, address);
+}
+
 static uint32_t standin_barrier(Thread *thread, uint32_t id, uint32_t count,
                                 uint32_t operation, uint32_t value) {
   return thread->block->barrier(*thread, id, count, BarrierOperation(operation),
@@ -343,10 +379,10 @@ std::span<const RuntimeFunction> runtimeFunctions() {
     #name, reinterpret_cast<void *>(&name)                                     \
   }
   static const RuntimeFunction functions[] = {
-      FUNCTION(standin_resolve),    FUNCTION(standin_trap),
-      FUNCTION(standin_assert),     FUNCTION(standin_exit),
-      FUNCTION(standin_barrier),    FUNCTION(standin_warp),
-      FUNCTION(standin_active_mask)};
+      FUNCTION(standin_resolve),   FUNCTION(standin_trap),
+      FUNCTION(standin_assert),    FUNCTION(standin_exit),
+      FUNCTION(standin_call_host), FUNCTION(standin_barrier),
+      FUNCTION(standin_warp),      FUNCTION(standin_active_mask)};
 #undef FUNCTION
   return functions;
 }

@@ -34,6 +34,9 @@ public:
                 uint64_t value, uint32_t b, uint32_t c);
   uint32_t activeMask(const Thread &thread) const;
   [[noreturn]] void exitThread();
+  /// Calls a function of the host with the memory of the device at an address,
+  /// or null.
+  void callHost(const Thread &thread, uint64_t function, uint64_t address);
   /// Ends the kernel.
   [[noreturn]] void fail(const Thread &thread, FaultKind kind,
                          const std::string &what);
@@ -72,6 +75,7 @@ private:
                   const uint32_t (&blockIndex)[3]);
   void runSeparately(const uint32_t (&blockIndex)[3]);
   void runTogether(const uint32_t (&blockIndex)[3]);
+  void enter(Fiber &fiber);
   void suspend(ThreadState &state);
   void makeReady(uint32_t index);
   void finishBarrier(uint32_t id);
@@ -105,6 +109,13 @@ private:
   /// Where `run` was left, and the fiber that it entered.
   void *caller = nullptr;
   uint32_t current = 0;
+  /// The call for which a fiber has been left: the host's code has the stack of
+  /// its thread.
+  struct HostCall {
+    void (*function)(void *) = nullptr;
+    void *memory = nullptr;
+  };
+  HostCall hostCall;
   uint32_t blockIndexNow[3] = {0, 0, 0};
 };
 

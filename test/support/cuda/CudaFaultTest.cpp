@@ -64,6 +64,14 @@ TEST_F(CudaFault, AccessesOfTheHost) {
       CUDA_ERROR_ILLEGAL_ADDRESS, "is outside of every allocation");
 }
 
+TEST_F(CudaFault, CallsOfTheHostWithOtherMemory) {
+  auto *nothing = +[](void *) { ADD_FAILURE(); };
+  expectFault(launch(find(control, "callHost"), 1, 1, nullptr, nothing,
+                     allocate(4) + 4096),
+              CUDA_ERROR_ILLEGAL_ADDRESS,
+              "the call of the host with the address");
+}
+
 TEST_F(CudaFault, MisalignedAccesses) {
   CUdeviceptr x = allocate(400) + 2;
   expectFault(

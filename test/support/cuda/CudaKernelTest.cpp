@@ -109,6 +109,24 @@ TEST_F(CudaKernel, Variables) {
             CUDA_ERROR_NOT_FOUND);
 }
 
+// No GPU can do that.
+TEST_F(CudaKernel, CallsOfTheHost) {
+  static unsigned nullCalls = 0;
+  auto *addThree = +[](void *memory) {
+    if (memory)
+      *static_cast<int *>(memory) += 3;
+    else
+      ++nullCalls;
+  };
+  CUdeviceptr x = upload<int>({4});
+  CUfunction function = find(control, "callHost");
+  ASSERT_EQ(launch(function, 1, 1, nullptr, addThree, x), CUDA_SUCCESS);
+  ASSERT_EQ(launch(function, 1, 5, nullptr, addThree, CUdeviceptr(0)),
+            CUDA_SUCCESS);
+  EXPECT_EQ(download<int>(x, 1)[0], 14);
+  EXPECT_EQ(nullCalls, 5u);
+}
+
 TEST_F(CudaKernel, Vectors) {
   std::vector<float> x = numbers(128);
   CUdeviceptr from = upload(x), to = allocate(512);
@@ -157,6 +175,22 @@ TEST_F(CudaKernel, MissingBarriersShow) {
                    from, to),
             CUDA_SUCCESS);
   EXPECT_NE(download<float>(to, 4), std::vector<float>(4, 256));
+}
+
+TEST_F(CudaKernel, CallsOfTheHostBetweenBarriers) {
+  auto *square = +[](void *memory) {
+    int &number = *static_cast<int *>(memory);
+    number *= number;
+  };
+  std::vector<int> values(64), expected(64);
+  std::iota(values.begin(), values.end(), 0);
+  for (int i = 0; i < 64; ++i)
+    expected[63 - i] = i * i;
+  CUdeviceptr x = upload(values);
+  ASSERT_EQ(launch(find(cooperation, "callHostAndReverse"), 1, 64, nullptr,
+                   square, x),
+            CUDA_SUCCESS);
+  EXPECT_EQ(download<int>(x, 64), expected);
 }
 
 TEST_F(CudaKernel, DynamicSharedMemory) {

@@ -247,6 +247,7 @@ private:
   void leave();
   void trap();
   void call();
+  void callHost(const std::vector<Operand> &arguments);
   void nothing();
 
   void translate(const Statement &statement);

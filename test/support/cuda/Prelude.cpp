@@ -14,6 +14,7 @@ declare i64 @standin_resolve(ptr, i64, i32, i32, i32) cold
 declare void @standin_trap(ptr) noreturn cold
 declare void @standin_assert(ptr) noreturn cold
 declare void @standin_exit(ptr) noreturn
+declare void @standin_call_host(ptr, i64, i64)
 declare i32 @standin_barrier(ptr, i32, i32, i32, i32)
 declare i64 @standin_warp(ptr, i32, i32, i64, i32, i32)
 declare i32 @standin_active_mask(ptr)

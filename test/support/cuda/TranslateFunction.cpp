@@ -110,6 +110,20 @@ std::string FunctionTranslator::parameterSlot(const std::string &name) const {
   fail("unknown parameter '" + name + "'");
 }
 
+/// A function of the host by its address, with the address of memory of the
+/// device or null. No GPU has it: tests do so what only the host can.
+void FunctionTranslator::callHost(const std::vector<Operand> &arguments) {
+  if (arguments.size() != 2)
+    fail(fmt::format("'lockstep_call_host' expects 2 arguments, found {}",
+                     arguments.size()));
+  auto load = [&](const Operand &argument) {
+    return define("load i64, ptr {}", parameterSlot(argument.name));
+  };
+  std::string called = load(arguments[0]), memory = load(arguments[1]);
+  emit("call void @standin_call_host(ptr %thread, i64 {}, i64 {})", called,
+       memory);
+}
+
 /// call (results), function, (arguments); results and arguments are names of
 /// parameters, and each list may be absent.
 void FunctionTranslator::call() {
@@ -132,16 +146,18 @@ void FunctionTranslator::call() {
     isTerminated = true;
     return;
   }
-  const Function &called = callee(name);
-  std::string arguments;
+  std::vector<Operand> given;
   if (++index < instruction->operands.size())
-    for (const Operand &argument : operand(index).elements)
-      arguments += ", ptr " + parameterSlot(argument.name);
-  size_t given =
-      index < instruction->operands.size() ? operand(index).elements.size() : 0;
-  if (given != called.parameters.size())
+    given = operand(index).elements;
+  if (name == "lockstep_call_host")
+    return callHost(given);
+  const Function &called = callee(name);
+  if (given.size() != called.parameters.size())
     fail(fmt::format("'{}' expects {} arguments, found {}", name,
-                     called.parameters.size(), given));
+                     called.parameters.size(), given.size()));
+  std::string arguments;
+  for (const Operand &argument : given)
+    arguments += ", ptr " + parameterSlot(argument.name);
   std::string frame = define("add i64 %frame, {}", frameBytes);
   emit("call void @\"F{}\"(ptr %thread, i64 {}, ptr {}{})", name, frame, result,
        arguments);

@@ -129,6 +129,14 @@ GLOBAL multiply(const float *a, const float *b, float *c, unsigned n) {
   c[i * n + j] = sum;
 }
 
+// A function of the host, with a number of the device.
+extern "C" DEVICE void lockstep_call_host(const void *function, void *memory);
+GLOBAL callHost(const void *function, int *number) {
+  lockstep_call_host(function, number);
+  if (number)
+    number[0] *= 2;
+}
+
 GLOBAL writeAt(float *x, long long i) { x[i] = 1; }
 
 GLOBAL assertThat(int condition) {

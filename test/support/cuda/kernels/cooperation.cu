@@ -113,3 +113,15 @@ GLOBAL sharedOutOfBounds(int i) {
   SHARED volatile int tile[32];
   tile[i] = 1;
 }
+
+// Each thread calls the host with its element, then reverses a block of 64.
+extern "C" __attribute__((device)) void lockstep_call_host(const void *function,
+                                                           void *memory);
+GLOBAL callHostAndReverse(const void *function, int *x) {
+  unsigned i = thread();
+  lockstep_call_host(function, x + i);
+  __nvvm_bar_sync(0);
+  int other = x[63 - i];
+  __nvvm_bar_sync(0);
+  x[i] = other;
+}
