@@ -199,13 +199,15 @@ static CUresult fill(Context &context, const std::shared_ptr<Lane> &lane,
       !(isPinned || isOnDevice(to, bytes)))
     return CUDA_ERROR_INVALID_VALUE;
   std::byte *begin = isPinned ? pinned : MemoryTable::host(to);
-  context.submit(lane, [=] {
+  auto work = [=] {
     if (unit == 1)
       std::memset(begin, int(value), bytes);
     else
       fillPattern(begin, bytes, value);
     return CUDA_SUCCESS;
-  });
+  };
+  context.submit(lane, work,
+                 isPinned ? CommandKind::HostFill : CommandKind::OnDevice);
   return CUDA_SUCCESS;
 }
 

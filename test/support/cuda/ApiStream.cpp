@@ -68,7 +68,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
                         isInCallback() = false;
                         return CUDA_SUCCESS;
                       };
-                      context.submit(lane, call, /*isCallback=*/true);
+                      context.submit(lane, call, CommandKind::Callback);
                       return CUDA_SUCCESS;
                     });
 }
@@ -127,7 +127,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned) {
           return CUDA_ERROR_INVALID_HANDLE;
         Point point = pointOf(*event);
         if (point.lane)
-          context.submit(lane, nullptr, /*isCallback=*/false, {point});
+          context.submit(lane, nullptr, CommandKind::OnDevice, {point});
         return CUDA_SUCCESS;
       });
 }

@@ -92,10 +92,10 @@ void Context::setError(CUresult error, const std::string &message) {
 }
 
 Point Context::submit(const std::shared_ptr<Lane> &lane,
-                      std::function<CUresult()> work, bool isCallback,
+                      std::function<CUresult()> work, CommandKind kind,
                       std::vector<Point> waits) {
   Command command;
-  command.isCallback = isCallback;
+  command.kind = kind;
   command.waits = std::move(waits);
   if (work)
     command.work = [this, work = std::move(work)] {

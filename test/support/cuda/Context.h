@@ -114,7 +114,8 @@ public:
   const std::shared_ptr<Lane> &defaultLane() const { return lane; }
   /// Enqueues work that is not executed after an error, which it may cause.
   Point submit(const std::shared_ptr<Lane> &lane,
-               std::function<CUresult()> work, bool isCallback = false,
+               std::function<CUresult()> work,
+               CommandKind kind = CommandKind::OnDevice,
                std::vector<Point> waits = {});
   void synchronize();
 

@@ -137,6 +137,33 @@ TEST_F(CudaStream, ThreadsOfTheHostAreIndependent) {
     thread.join();
 }
 
+static std::atomic<uint32_t *> observed;
+
+// The host observes by such fills how far a stream is: kernels of other streams
+// do not delay them, here as many as are executed at a time.
+TEST_F(CudaStream, FillsOfTheHostArePrompt) {
+  observed = pinned<uint32_t>(1);
+  *observed = 0;
+  auto *await = +[](void *) {
+    while (!std::atomic_ref(*observed).load())
+      std::this_thread::yield();
+  };
+  CUfunction function = find(loadFile("control.ptx"), "callHost");
+  CUstream another = nullptr;
+  ASSERT_EQ(
+      cuda.cuStreamCreateWithPriority(&another, CU_STREAM_NON_BLOCKING, 0),
+      CUDA_SUCCESS);
+  for (int round = 0; round < 20; ++round) {
+    cuda.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(observed.load()), 1, 1,
+                          streams[0]);
+    for (CUstream stream : {streams[1], another})
+      ASSERT_EQ(launch(function, 1, 1, stream, await, CUdeviceptr(0)),
+                CUDA_SUCCESS);
+    ASSERT_EQ(cuda.cuCtxSynchronize(), CUDA_SUCCESS);
+    *observed = 0;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//

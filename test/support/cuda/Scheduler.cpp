@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace lockstep::standin {
 
@@ -54,7 +55,7 @@ Point Scheduler::enqueue(const std::shared_ptr<Lane> &lane, Command command) {
             !other->isIndependent && (lane->isDefault || other->isDefault) &&
             other->executed < other->enqueued)
           command.waits.push_back({other, other->enqueued});
-    awaited += command.isCallback;
+    awaited += command.kind == CommandKind::Callback;
     lane->commands.push_back(std::move(command));
     point.count = ++lane->enqueued;
     ++pending;
@@ -119,13 +120,18 @@ bool Scheduler::canProceed(const Lane &lane) {
   return std::all_of(waits.begin(), waits.end(), isComplete);
 }
 
-/// The lane with the highest priority among those whose next command is ready.
+/// Among the lanes whose next command is ready, one that fills the host's
+/// memory, or that with the highest priority.
 std::shared_ptr<Lane> Scheduler::choose() {
   if (!mayStart())
     return nullptr;
+  auto rank = [](const Lane &lane) {
+    return std::pair(lane.commands.front().kind == CommandKind::HostFill,
+                     lane.priority);
+  };
   std::shared_ptr<Lane> best;
   for (const std::shared_ptr<Lane> &lane : lanes)
-    if (canProceed(*lane) && (!best || lane->priority > best->priority))
+    if (canProceed(*lane) && (!best || rank(*lane) > rank(*best)))
       best = lane;
   return best;
 }
@@ -160,7 +166,7 @@ void Scheduler::work() {
       command.work = nullptr;
       lock.lock();
     }
-    awaited -= command.isCallback;
+    awaited -= command.kind == CommandKind::Callback;
     lane->isBusy = false;
     ++lane->executed;
     if (--pending == 0) {

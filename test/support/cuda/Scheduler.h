@@ -4,7 +4,8 @@
 // device `simulated`, execution starts as late as possible, when something
 // waits, polls or awaits a callback or when many commands are pending, and
 // chooses among the streams at random, as far as events and the default stream
-// allow.
+// allow. But fills of the host's memory, by which it observes how far a stream
+// is, do not wait for kernels of other streams.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +31,20 @@ struct Point {
   uint64_t count = 0;
 };
 
+enum class CommandKind {
+  OnDevice,
+  /// The host waits for it.
+  Callback,
+  /// Executed as soon as the commands before it have been.
+  HostFill,
+};
+
 struct Command {
   /// Empty for waits.
   std::function<void()> work;
   /// What must be complete before.
   std::vector<Point> waits;
-  /// The host waits for a callback.
-  bool isCallback = false;
+  CommandKind kind = CommandKind::OnDevice;
 };
 
 /// The commands of a stream. Guarded by the scheduler's mutex.
