@@ -47,8 +47,22 @@ if(NOT LOCKSTEP_CUDA OR LOCKSTEP_CUDA_MISSING)
   return()
 endif()
 
-# The kernels of reductions, as PTX for each element type. PTX 7.0 is the first version for sm_80, so that no driver is too old for it. No CUDA
-# SDK is searched: a version that clang does not know would be a warning.
+# lockstep_compile_ptx(output source option... DEPENDS file...): the kernels of a source in CUDA's dialect as PTX. PTX 7.0 is the first version for
+# sm_80, so that no driver is too old for it. No CUDA SDK is searched: a version that clang does not know would be a warning.
+function(lockstep_compile_ptx output source)
+  cmake_parse_arguments(PARSE_ARGV 2 _ptx "" "" DEPENDS)
+  get_filename_component(_name "${output}" NAME)
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND "${LOCKSTEP_CUDA_CLANG}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 --cuda-feature=+ptx70 --cuda-path=/nonexistent
+            -nocudainc -nocudalib -std=c++20 -S -O3 -ffp-contract=off -Wall -Wextra "-I${LOCKSTEP_SOURCE_ROOT}"
+            ${_ptx_UNPARSED_ARGUMENTS} "${source}" -o "${output}"
+    DEPENDS "${source}" ${_ptx_DEPENDS}
+    COMMENT "Compiling ${_name}"
+    VERBATIM)
+endfunction()
+
+# The kernels of reductions, for each element type.
 set(_cuda "${LOCKSTEP_SOURCE_ROOT}/runtime/device/cuda")
 set(_cuda_output "${CMAKE_CURRENT_BINARY_DIR}/cuda")
 file(MAKE_DIRECTORY "${_cuda_output}")
@@ -72,14 +86,8 @@ foreach(_type IN LISTS _cuda_types)
   if(_type MATCHES "16$" AND _type MATCHES "f")
     set(_accumulators -DLOCKSTEP_HAS_ACCUMULATORS)
   endif()
-  add_custom_command(
-    OUTPUT "${_file}"
-    COMMAND "${LOCKSTEP_CUDA_CLANG}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 --cuda-feature=+ptx70 --cuda-path=/nonexistent
-            -nocudainc -nocudalib -std=c++20 -S -O3 -ffp-contract=off -Wall -Wextra "-I${LOCKSTEP_SOURCE_ROOT}"
-            -DLOCKSTEP_ELEMENT=${_cuda_type_${_type}} ${_accumulators} "${_cuda}/Reduce.cu" -o "${_file}"
-    DEPENDS "${_cuda}/Reduce.cu" "${_cuda}/ReduceShape.h" "${LOCKSTEP_SOURCE_ROOT}/runtime/collectives/ReduceArithmetic.h"
-    COMMENT "Compiling reductions of ${_type} for GPUs"
-    VERBATIM)
+  lockstep_compile_ptx("${_file}" "${_cuda}/Reduce.cu" -DLOCKSTEP_ELEMENT=${_cuda_type_${_type}} ${_accumulators}
+    DEPENDS "${_cuda}/ReduceShape.h" "${LOCKSTEP_SOURCE_ROOT}/runtime/collectives/ReduceArithmetic.h")
   list(APPEND _cuda_ptx "${_file}")
 endforeach()
 set(_cuda_embedded "${_cuda_output}/ReducePtx.cpp")
