@@ -153,13 +153,11 @@ TEST_P(CApiWithExecutors, reportsADeadline) {
   TemporaryFile file("c-api-deadline.lockstep");
   const std::string &path = file.path;
   TestProgram p(2);
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        Reports *mine = reports;
-        while (!mine->calls)
-          std::this_thread::yield();
-      },
-      {}, {});
+  p.call([](void *) {
+    Reports *mine = reports;
+    while (!mine->calls)
+      std::this_thread::yield();
+  });
   p.barrier(p.channel());
   p.ret();
   p.file();

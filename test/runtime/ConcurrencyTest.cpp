@@ -18,9 +18,7 @@ std::barrier<> *kernelsOfAll;
 
 /// A kernel that ends when all replicas execute it.
 void callForAll(TestProgram &p) {
-  p.call([](void *const *, const int64_t *,
-            int64_t) { kernelsOfAll->arrive_and_wait(); },
-         {}, {});
+  p.call([](void *) { kernelsOfAll->arrive_and_wait(); });
 }
 
 // Before and after a rendezvous of the program, such as a merge_call's, no

@@ -76,7 +76,7 @@ void buildCopied(TestProgram &p) {
   p.wait(push);
   for (uint32_t variable : {a, b}) {
     p.copy(variable, next);
-    p.call(add, {next, given}, {next});
+    p.launch("add_64", {next, given}, {next});
     p.copy(next, variable);
   }
   p.copy(a, values[0]);

@@ -3,7 +3,6 @@
 #include "Coordinators.h"
 
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,17 +12,6 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-/// Sets each element, which is a NaN in between.
-void setByWayOfNan(void *const *buffers, const int64_t *, int64_t) {
-  auto *v = static_cast<volatile float *>(buffers[0]);
-  constexpr int count = 1 << 18;
-  // From the end, since readers begin at the start.
-  for (int i = count; i-- > 0;)
-    v[i] = std::numeric_limits<float>::quiet_NaN();
-  for (int i = 0; i < count; ++i)
-    v[i] = 1;
-}
-
 // The writes of a worker are checked before another one writes there: no
 // partial update of another worker is found.
 TEST(Coordinator, checksWhatItsOwnWorkerHasWritten) {
@@ -32,7 +20,7 @@ TEST(Coordinator, checksWhatItsOwnWorkerHasWritten) {
   uint32_t group = p.group({0, rank}), begin = p.channel(), end = p.channel();
   uint32_t v = p.variable("v", ElementType::f32, {1 << 18});
   p.barrier(begin, group);
-  p.call(setByWayOfNan, {v}, {v});
+  p.launch("set_by_way_of_nan", {}, {v});
   p.barrier(end, group);
   p.ret();
   p.in("worker");

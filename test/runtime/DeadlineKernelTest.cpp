@@ -70,22 +70,18 @@ TEST(DeadlineKernel, hangsInASharedTile) {
   uint32_t branch = p.branchUnless(isSecond);
   // The calling thread begins with replica 0; the other one takes no replica
   // before it has.
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        while (!sharedLaunch.load()->hasOwner)
-          std::this_thread::yield();
-      },
-      {}, {});
+  p.call([](void *) {
+    while (!sharedLaunch.load()->hasOwner)
+      std::this_thread::yield();
+  });
   uint32_t end = p.jump(0);
   p.patch(branch);
+  p.call([](void *) {
+    sharedLaunch.load()->owner = std::this_thread::get_id();
+    sharedLaunch.load()->hasOwner = true;
+  });
   p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        sharedLaunch.load()->owner = std::this_thread::get_id();
-        sharedLaunch.load()->hasOwner = true;
-      },
-      {}, {});
-  p.call(
-      [](void *const *buffers, const int64_t *, int64_t tile) {
+      [](void *buffer) {
         SharedLaunch *mine = sharedLaunch;
         bool isOwner = std::this_thread::get_id() == mine->owner;
         mine->hangs = mine->hangs || !isOwner;
@@ -93,10 +89,10 @@ TEST(DeadlineKernel, hangsInASharedTile) {
           std::this_thread::yield();
         if (isOwner)
           return;
-        *static_cast<int64_t *>(buffers[0]) = tile;
+        *static_cast<int64_t *>(buffer) = 1;
         mine->hasReturned = true;
       },
-      {}, {written}, {}, /*tiles=*/true);
+      {}, {written}, /*tiles=*/true);
   p.patch(end);
   p.barrier(p.channel());
   p.ret();
@@ -146,6 +142,8 @@ TEST(DeadlineKernel, hangsAfterAnError) {
   EXPECT_NE(session->deadlineReport().text.find(running), std::string::npos)
       << session->deadlineReport().text;
   session.reset();
+  // If replica 1 has not begun, replica 0's kernel still waits for it.
+  hang.load()->hangs = true;
   hang.load()->mayReturn = true;
 }
 

@@ -153,9 +153,9 @@ void buildLoop(TestProgram &p) {
   mayEnd = false;
   uint32_t ends = p.variable("ends", ElementType::i1, {}, true);
   p.call(
-      [](void *const *buffers, const int64_t *, int64_t) {
+      [](void *buffer) {
         ++iterations;
-        bool &mine = *static_cast<bool *>(buffers[0]);
+        bool &mine = *static_cast<bool *>(buffer);
         mine = mine || mayEnd;
         std::this_thread::yield();
       },
@@ -290,7 +290,7 @@ TEST_P(Deadline, slowButAliveIsNoAlarm) {
   uint32_t a = p.variable("a", ElementType::f32, {256}, true);
   uint32_t channel = p.channel();
   p.call(
-      [](void *const *, const int64_t *, int64_t) {
+      [](void *) {
         // The watchdog samples several times while this kernel runs.
         for (int i = 0; i < 4; ++i)
           slowClock->advance(8s, [] { return false; });

@@ -50,12 +50,7 @@ TEST_P(Executor, loopWithCollectiveAndOnce) {
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {x}, {sum});
   p.wait(channel);
   p.once(p.channel());
-  p.call(
-      [](void *const *b, const int64_t *, int64_t) {
-        *static_cast<int64_t *>(b[2]) =
-            *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]);
-      },
-      {sum, total}, {total});
+  p.launch("add", {sum, total}, {total});
   p.endOnce();
   p.launch("add_scalar", {x}, {x}, {one});
   p.addRegister(i, one);
@@ -110,9 +105,7 @@ TEST_P(Executor, grids) {
   uint32_t data = p.variable("data", ElementType::f32, {64 * 256}, true);
   uint32_t twice = p.buffer(Space::replica, ElementType::f32, {64 * 256});
   p.output("twice", twice);
-  p.call([](void *const *b, const int64_t *,
-            int64_t tile) { ++static_cast<int32_t *>(b[0])[tile]; },
-         {}, {counts}, {}, /*tiles=*/true);
+  p.launch("count_tiles", {}, {counts});
   p.launch("twice_tiles", {data}, {twice});
   p.ret();
   auto session = p.session(options());
@@ -149,12 +142,7 @@ TEST_P(Executor, loadsBatches) { // [7-past-end]
   uint32_t channel = p.channel();
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {mine}, {sum});
   p.wait(channel);
-  p.call(
-      [](void *const *b, const int64_t *, int64_t) {
-        *static_cast<int64_t *>(b[2]) =
-            *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]);
-      },
-      {sum, total}, {total});
+  p.launch("add", {sum, total}, {total});
   p.addRegister(i, one);
   p.jump(head);
   p.patch(head);

@@ -85,7 +85,7 @@ TEST(Hang, kernelIsNamed) {
     TestProgram p(2);
     // Tiles of a kernel that is known to be short are not shared: the calling
     // thread must not be the one that hangs.
-    p.writer.tables.kernels[3]->flops = 1;
+    p.kernel("twice_tiles").flops = 1;
     uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
     uint32_t a = p.variable("a", ElementType::f32, {64 * 256}, true);
     uint32_t b = p.buffer(Space::replica, ElementType::f32, {64 * 256});

@@ -25,7 +25,7 @@ inline std::atomic<Hang *> hang;
 inline void callHanging(TestProgram &p,
                         const std::vector<uint32_t> &operands = {}) {
   p.call(
-      [](void *const *, const int64_t *, int64_t) {
+      [](void *) {
         Hang *mine = hang;
         mine->hangs = true;
         while (!mine->mayReturn)
@@ -37,12 +37,10 @@ inline void callHanging(TestProgram &p,
 
 /// Keeps its worker until the other one hangs.
 inline void callWaitingForHang(TestProgram &p) {
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        while (!hang.load()->hangs)
-          std::this_thread::yield();
-      },
-      {}, {});
+  p.call([](void *) {
+    while (!hang.load()->hangs)
+      std::this_thread::yield();
+  });
 }
 
 } // namespace lockstep::runtime::test

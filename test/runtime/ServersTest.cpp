@@ -10,19 +10,6 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-void addHalf(void *const *buffers, const int64_t *, int64_t) {
-  auto *w = static_cast<const float *>(buffers[0]),
-       *bias = static_cast<const float *>(buffers[1]);
-  auto *out = static_cast<float *>(buffers[2]);
-  for (int i = 0; i < 6; ++i)
-    out[i] = w[i] * 0.5f + bias[i];
-}
-void descend(void *const *buffers, const int64_t *, int64_t) {
-  auto *w = static_cast<float *>(buffers[1]);
-  for (int i = 0; i < 6; ++i)
-    w[i] -= 0.125f * static_cast<const float *>(buffers[0])[i];
-}
-
 /// Two servers have half of a variable each; the workers pull it, and push
 /// gradients, which the servers sum and subtract.
 void buildPushPull(TestProgram &p, uint32_t workers) {
@@ -45,7 +32,7 @@ void buildPushPull(TestProgram &p, uint32_t workers) {
     p.start(CollectiveKind::reduce, Reduction::sum, p.channel(2 * s + 1), {},
             {sum}, group[s], 0, root);
     p.wait(2 * s + 1);
-    p.call(descend, {sum}, {shard});
+    p.launch("descend", {sum}, {shard});
     p.ret();
   }
   p.in("worker");
@@ -58,7 +45,7 @@ void buildPushPull(TestProgram &p, uint32_t workers) {
   for (uint32_t s = 0; s < 2; ++s) {
     p.wait(2 * s);
     gradient.push_back(p.buffer(Space::replica, ElementType::f32, {6}));
-    p.call(addHalf, {pulled[s], bias[s]}, {gradient[s]});
+    p.launch("add_half", {pulled[s], bias[s]}, {gradient[s]});
     p.start(CollectiveKind::reduce, Reduction::sum, p.channel(2 * s + 1),
             {gradient[s]}, {}, group[s], 0, int32_t(workers + s));
   }

@@ -135,10 +135,7 @@ TEST(Interrupted, noReplicaBeginsToWrite) {
   p.setRegister(register9, 9);
   p.launch("add_scalar", {w}, {nine}, {register9});
   p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        interrupted->abort({StatusCode::interrupted, "aborted"});
-      },
-      {}, {});
+      [](void *) { interrupted->abort({StatusCode::interrupted, "aborted"}); });
   p.copy(nine, w);
   p.ret();
   auto session = p.session({.workers = 1});

@@ -44,7 +44,9 @@ TestProgram::TestProgram(uint32_t replicas) {
   binary->segment = writer.addSegment(readFile(LOCKSTEP_TEST_KERNELS));
   tables.binaries.push_back(std::move(binary));
   for (const char *symbol :
-       {"call", "call_tiles", "add_scalar", "twice_tiles", "nothing"}) {
+       {"call", "call_on", "call_tiles", "add_scalar", "add", "add_64",
+        "add_half", "descend", "set_by_way_of_nan", "count_tiles",
+        "twice_tiles", "nothing"}) {
     auto kernel = std::make_unique<artifact::KernelT>();
     kernel->symbol = symbol;
     kernel->grid = std::string_view(symbol).ends_with("_tiles") ? 64 : 1;
@@ -222,9 +224,10 @@ uint32_t TestProgram::launch(const std::string &symbol,
   return add(std::move(body));
 }
 
-uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads,
-                           std::vector<uint32_t> writes,
-                           std::vector<uint32_t> registers, bool tiles) {
+uint32_t TestProgram::call(HostFunction function, std::vector<uint32_t> reads,
+                           std::vector<uint32_t> writes, bool tiles) {
+  bool hasBuffer = !reads.empty() || !writes.empty();
+  const char *symbol = tiles ? "call_tiles" : hasBuffer ? "call_on" : "call";
   // The address is a constant of the artifact: it is loaded by the process that
   // has built it.
   auto address = std::make_unique<artifact::BufferT>();
@@ -236,8 +239,7 @@ uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads,
   constants.insert(constants.end(), bytes.begin(), bytes.end());
   program->buffers.push_back(std::move(address));
   reads.insert(reads.begin(), uint32_t(program->buffers.size() - 1));
-  return launch(tiles ? "call_tiles" : "call", std::move(reads),
-                std::move(writes), std::move(registers));
+  return launch(symbol, std::move(reads), std::move(writes));
 }
 
 uint32_t TestProgram::start(CollectiveKind kind, Reduction reduction,
@@ -335,6 +337,14 @@ uint32_t TestProgram::copy(uint32_t source, uint32_t destination) {
 }
 
 uint32_t TestProgram::ret() { return add(artifact::ReturnT()); }
+
+artifact::KernelT &TestProgram::kernel(std::string_view symbol) {
+  for (const auto &kernel : writer.tables.kernels)
+    if (kernel->symbol == symbol)
+      return *kernel;
+  ADD_FAILURE() << "there is no kernel '" << symbol << "'";
+  return *writer.tables.kernels.front();
+}
 
 void TestProgram::patch(uint32_t branch) {
   artifact::CommandBodyUnion &body = program->commands[branch]->body;

@@ -38,6 +38,9 @@ template <typename T> std::span<const std::byte> bytesOf(const T &value) {
 /// consecutively, 64-byte aligned.
 class TestProgram {
 public:
+  /// What a kernel can call: it gets a buffer, or null.
+  using HostFunction = void (*)(void *buffer);
+
   explicit TestProgram(uint32_t replicas);
 
   /// A role with the next ranks, besides "worker", which has the replicas.
@@ -76,11 +79,11 @@ public:
   uint32_t launch(const std::string &symbol, std::vector<uint32_t> reads,
                   std::vector<uint32_t> writes,
                   std::vector<uint32_t> registers = {});
-  /// Launches `function`, which then gets `buffers` without the one that holds
-  /// its address.
-  uint32_t call(KernelFunction function, std::vector<uint32_t> reads,
-                std::vector<uint32_t> writes,
-                std::vector<uint32_t> registers = {}, bool tiles = false);
+  /// Launches a kernel that calls `function`, with the first of `reads` and
+  /// `writes` if there are any: for what kernels cannot do on each device, such
+  /// as waiting for a test.
+  uint32_t call(HostFunction function, std::vector<uint32_t> reads = {},
+                std::vector<uint32_t> writes = {}, bool tiles = false);
   uint32_t start(CollectiveKind kind, Reduction reduction, uint32_t channel,
                  std::vector<uint32_t> operands, std::vector<uint32_t> results,
                  uint32_t group = 0, int32_t axis = 0, int32_t root = -1,
@@ -98,6 +101,8 @@ public:
   uint32_t next();
   uint32_t copy(uint32_t source, uint32_t destination);
   uint32_t ret();
+  /// The kernel with this symbol.
+  artifact::KernelT &kernel(std::string_view symbol);
   /// Index of the next command.
   uint32_t here() const { return uint32_t(program->commands.size()); }
   /// Sets the target of a branch to the next command.

@@ -311,8 +311,7 @@ TEST(ClusterOfSeveralProcesses, isWaitedForWhileItMakesProgress) {
   uint32_t isSecond =
       p.variable("is_second", ElementType::i1, {}, /*perReplica=*/true);
   uint32_t branch = p.branchUnless(isSecond);
-  uint32_t first = p.call(
-      [](void *const *, const int64_t *, int64_t) { ++iterations; }, {}, {});
+  uint32_t first = p.call([](void *) { ++iterations; });
   uint32_t loop = p.jump(0);
   p.program->commands[loop]->body.AsJump()->target = first;
   p.patch(branch);
