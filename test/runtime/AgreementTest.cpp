@@ -147,6 +147,7 @@ TEST(PostedFacts, targetsAndOptionsDiffer) {
     auto network = *LocalNetwork::create({{0, 2}, {2, 2}});
     SessionOptions own = optionsFor(network, 0),
                    changed = optionsFor(network, 1);
+    own.device = changed.device = "cpu";
     own.target = changed.target = "x86-64-v2";
     c.change(changed);
     auto first = Session::create(p.artifact(), own),

@@ -162,7 +162,8 @@ TEST(CpuBinary, targets) {
     TestProgram p(1);
     p.writer.tables.binaries[0]->target = inArtifact;
     p.ret();
-    return Session::create(p.artifact(), {.workers = 1, .target = wanted});
+    return Session::create(p.artifact(),
+                           {.workers = 1, .target = wanted, .device = "cpu"});
   };
   auto best = create("x86-64", "");
   ASSERT_TRUE(best.ok());
@@ -181,7 +182,7 @@ TEST(CpuBinary, brokenObjectsAndMissingKernels) {
   missing.writer.tables.kernels[0]->symbol = "no_such_kernel";
   missing.launch("no_such_kernel", {}, {});
   missing.ret();
-  EXPECT_NE(Session::create(missing.artifact())
+  EXPECT_NE(Session::create(missing.artifact(), {.device = "cpu"})
                 .status()
                 .message()
                 .find("kernel 'no_such_kernel' is not in the binary for target "
@@ -191,8 +192,9 @@ TEST(CpuBinary, brokenObjectsAndMissingKernels) {
   broken.writer.tables.binaries[0]->segment =
       broken.writer.addSegment(std::vector<std::byte>(100));
   broken.ret();
-  EXPECT_EQ(Session::create(broken.artifact()).status().code(),
-            StatusCode::corrupted);
+  EXPECT_EQ(
+      Session::create(broken.artifact(), {.device = "cpu"}).status().code(),
+      StatusCode::corrupted);
 }
 
 // The dynamic linker maps the ranges in an object's headers, even if the file
@@ -205,7 +207,7 @@ TEST(CpuBinary, objectsThatAreCutOff) {
         std::vector(object.begin(), object.begin() + ptrdiff_t(size)));
     p.launch("nothing", {}, {});
     p.ret();
-    auto session = Session::create(p.artifact());
+    auto session = Session::create(p.artifact(), {.device = "cpu"});
     return session ? Status() : session.status();
   };
   EXPECT_EQ(error(object.size()).message(), "");
@@ -236,7 +238,7 @@ TEST(CpuBinary, codeOfOtherArguments) {
   p.launch("nothing", {}, {});
   p.ret();
   EXPECT_EQ(
-      Session::create(p.artifact()).status().message(),
+      Session::create(p.artifact(), {.device = "cpu"}).status().message(),
       "program 'main': kernel 'nothing': the binary for target 'x86-64' has "
       "code "
       "for other arguments or another grid than the artifact's tables say");
@@ -245,7 +247,7 @@ TEST(CpuBinary, codeOfOtherArguments) {
   silent.launch("silent", {}, {});
   silent.ret();
   EXPECT_EQ(
-      Session::create(silent.artifact()).status().message(),
+      Session::create(silent.artifact(), {.device = "cpu"}).status().message(),
       "program 'main': kernel 'silent' does not say what arguments its code "
       "takes: expected 'silent.arguments' in the binary for target 'x86-64' "
       "(artifacts of earlier compilers lack it: compile the step again)");
