@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 
 using namespace lockstep;
@@ -22,12 +23,27 @@ std::byte *bytesAt(Numbers &numbers) {
   return reinterpret_cast<std::byte *>(numbers.data());
 }
 
-/// A device with two queues and a block of four numbers. No session has a
-/// device with such a seed: devices are shared by seed, and one with a session
-/// that another test has abandoned delays nothing.
-struct Simulated {
-  explicit Simulated(unsigned seed)
-      : device(*openDevice("simulated:" + std::to_string(1000 + seed))),
+/// No session has a device with such a seed: devices are shared by seed, and
+/// one with a session that another test has abandoned delays nothing.
+std::string simulated(unsigned seed) {
+  return "simulated:" + std::to_string(1000 + seed);
+}
+
+/// Several simulated devices, and the one on which all tests run.
+std::vector<std::string> devicesWithQueues() {
+  std::vector<std::string> names;
+  for (unsigned seed = 1; seed < 6; ++seed)
+    names.push_back(simulated(seed));
+  if (const char *name = std::getenv("LOCKSTEP_DEVICE");
+      name && std::string_view(name) != "cpu")
+    names.push_back(name);
+  return names;
+}
+
+/// A device with two queues and a block of four numbers.
+struct TwoQueues {
+  explicit TwoQueues(const std::string &name)
+      : device(*openDevice(name)),
         memory(*device->allocate(1, sizeof(Numbers))),
         first(*device->createQueue()), second(*device->createQueue()) {}
 
@@ -45,12 +61,13 @@ struct Simulated {
   std::unique_ptr<Queue> first, second;
 };
 
-class Devices : public testing::TestWithParam<unsigned> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, Devices, testing::Range(1u, 6u));
+class Devices : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(WithQueues, Devices,
+                         testing::ValuesIn(devicesWithQueues()));
 
 // The commands of a queue are executed in order.
 TEST_P(Devices, queuesAreInOrder) {
-  Simulated s(GetParam());
+  TwoQueues s(GetParam());
   Numbers last{};
   for (int32_t i = 0; i < 100; ++i) {
     last.fill(i);
@@ -72,7 +89,7 @@ TEST_P(Devices, queuesAreInOrder) {
 
 // A wait is for the latest record before it, not for later ones.
 TEST_P(Devices, waitsAreForTheLastRecordBeforeThem) {
-  Simulated s(GetParam());
+  TwoQueues s(GetParam());
   std::unique_ptr<Event> event = s.device->createEvent({});
   EXPECT_TRUE(event->isComplete());
   std::unique_ptr<Event> never = s.device->createEvent({});
@@ -96,7 +113,7 @@ TEST_P(Devices, waitsAreForTheLastRecordBeforeThem) {
 TEST(DeviceOrder, queuesOvertakeEachOther) {
   bool isFirst = false, isSecond = false;
   for (unsigned seed = 1; seed < 200 && !(isFirst && isSecond); ++seed) {
-    Simulated s(seed);
+    TwoQueues s(simulated(seed));
     std::atomic<int> ends{0};
     int firstEnd = 0, secondEnd = 0;
     std::unique_ptr<Event> first = s.device->createEvent(
@@ -126,7 +143,7 @@ TEST(DeviceOrder, queuesOvertakeEachOther) {
 TEST(DeviceOrder, uploadsAreLate) {
   bool isLate = false;
   for (unsigned seed = 1; seed < 50 && !isLate; ++seed) {
-    Simulated s(seed);
+    TwoQueues s(simulated(seed));
     Numbers given{1, 1, 1, 1};
     s.first->upload(s.memory->block(0), bytesAt(given), sizeof(Numbers));
     std::unique_ptr<Event> end = s.device->createEvent({});
@@ -147,7 +164,7 @@ TEST(DeviceDeathTest, theHostCannotTouchItsMemory) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(
       {
-        Simulated s(1);
+        TwoQueues s(devicesWithQueues().back());
         *s.memory->block(0) = std::byte(1);
       },
       "");
@@ -155,7 +172,7 @@ TEST(DeviceDeathTest, theHostCannotTouchItsMemory) {
 
 // Rows may be strided, and a reduction follows one tree and may be in place.
 TEST_P(Devices, copyAndReduce) {
-  Simulated s(GetParam());
+  TwoQueues s(GetParam());
   std::unique_ptr<DeviceMemory> rows = *s.device->allocate(3, sizeof(Numbers));
   Numbers one{1, 2, 3, 4}, two{10, 20, 30, 40}, three{100, 200, 300, 400};
   std::array<const std::byte *, 3> operands{rows->block(0), rows->block(1),
@@ -184,7 +201,7 @@ TEST_P(Devices, copyAndReduce) {
 
 // Threads that wait for an event are notified.
 TEST_P(Devices, eventsCallBack) {
-  Simulated s(GetParam());
+  TwoQueues s(GetParam());
   std::atomic<int> calls{0};
   std::unique_ptr<Event> event = s.device->createEvent([&] { ++calls; });
   for (int i = 1; i <= 3; ++i) {
@@ -197,8 +214,8 @@ TEST_P(Devices, eventsCallBack) {
 }
 
 // Each side sees the writes of the other one on demand.
-TEST(HostCopy, bringsBytesToTheOtherSide) {
-  std::shared_ptr<Device> device = *openDevice("simulated");
+TEST_P(Devices, copiesOfTheHostAreUpdatedOnDemand) {
+  std::shared_ptr<Device> device = *openDevice(GetParam());
   std::unique_ptr<HostCopy> copy = *HostCopy::create(device, 2, 8);
   EXPECT_NE(copy->host(1).data(), copy->device(1));
   ASSERT_TRUE(copy->edit().ok());
@@ -265,7 +282,9 @@ TEST(SessionOnADevice, chosenByItsOptions) {
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {v}, {sum});
   p.wait(channel);
   p.ret();
-  for (std::string device : {"cpu", "simulated:1", "simulated:2"}) {
+  std::vector<std::string> devices = devicesWithQueues();
+  devices.push_back("cpu");
+  for (const std::string &device : devices) {
     auto session = p.session({.device = device});
     session->variable("v", 0)[0] = std::byte(3);
     session->variable("v", 1)[0] = std::byte(4);
