@@ -50,6 +50,33 @@ TEST(DeadlineKernel, hangs) {
   hang.load()->mayReturn = true;
 }
 
+// While a kernel hangs, other sessions on its device begin and end.
+TEST(DeadlineKernel, doesNotKeepOtherSessions) {
+  Hang *mine = hang = new Hang;
+  TestProgram p(1);
+  callHanging(p);
+  p.ret();
+  auto session = p.session({.workers = 1});
+  Status status;
+  std::thread runner([&] { status = session->run("main"); });
+  while (!mine->hangs)
+    std::this_thread::yield();
+  TestProgram q(1);
+  uint32_t x = q.variable("x", ElementType::i64, {});
+  q.launch("add", {x, x}, {x});
+  q.ret();
+  for (int i = 0; i < 3; ++i) {
+    auto other = q.session({.workers = 1});
+    other->variable("x")[0] = std::byte(4);
+    EXPECT_TRUE(other->run("main").ok());
+    EXPECT_EQ(other->variable("x")[0], std::byte(8));
+  }
+  EXPECT_FALSE(mine->hasReturned);
+  mine->mayReturn = true;
+  runner.join();
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
 /// A launch whose tiles are shared. Never freed, like `Hang`.
 struct SharedLaunch : Hang {
   std::thread::id owner;

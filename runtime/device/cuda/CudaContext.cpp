@@ -68,6 +68,7 @@ CudaContext::~CudaContext() {
     destroy(stream);
   for (CUevent event : idleEvents)
     api.cuEventDestroy(event);
+  release(unused);
   api.cuDevicePrimaryCtxRelease(device);
 }
 
@@ -95,8 +96,11 @@ Status CudaContext::outOfMemory(uint64_t bytes, CUresult result) {
 
 Expected<CUdeviceptr> CudaContext::allocate(uint64_t bytes) {
   enter();
+  releaseIfIdle();
   CUdeviceptr memory = 0;
   CUresult result = api.cuMemAlloc(&memory, bytes);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && releaseAll())
+    result = api.cuMemAlloc(&memory, bytes);
   if (result != CUDA_SUCCESS)
     return outOfMemory(bytes, result);
   return memory;
@@ -124,8 +128,43 @@ Expected<CUdeviceptr> CudaContext::allocateZeroed(uint64_t bytes) {
 }
 
 void CudaContext::free(CUdeviceptr memory) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    unused.memory.push_back(memory);
+  }
   enter();
-  api.cuMemFree(memory);
+  releaseIfIdle();
+}
+
+void CudaContext::release(const Unused &given) {
+  for (CUdeviceptr memory : given.memory)
+    api.cuMemFree(memory);
+  for (CUmodule module : given.modules)
+    api.cuModuleUnload(module);
+  for (uint32_t *word : given.words)
+    api.cuMemFreeHost(word);
+}
+
+void CudaContext::releaseIfIdle() {
+  auto isBusy = [&](CUstream stream) {
+    return api.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY;
+  };
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (unused.isEmpty() || std::ranges::any_of(takenStreams, isBusy))
+      return;
+  }
+  releaseAll();
+}
+
+bool CudaContext::releaseAll() {
+  Unused released;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::swap(released, unused);
+  }
+  release(released);
+  return !released.isEmpty();
 }
 
 /// Of an image that cannot be loaded: whether that is the fault of its bytes,
@@ -171,8 +210,12 @@ Expected<CUmodule> CudaContext::load(std::span<const std::byte> image,
 }
 
 void CudaContext::unload(CUmodule module) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    unused.modules.push_back(module);
+  }
   enter();
-  api.cuModuleUnload(module);
+  releaseIfIdle();
 }
 
 Expected<CudaStream> CudaContext::takeStream() {
@@ -182,6 +225,7 @@ Expected<CudaStream> CudaContext::takeStream() {
     if (!idleStreams.empty()) {
       taken = idleStreams.back();
       idleStreams.pop_back();
+      takenStreams.push_back(taken.stream);
     }
   }
   if (taken.stream) {
@@ -200,6 +244,8 @@ Expected<CudaStream> CudaContext::takeStream() {
   taken.progress = static_cast<uint32_t *>(progress);
   if (result == CUDA_SUCCESS) {
     *taken.progress = 0;
+    std::lock_guard<std::mutex> lock(mutex);
+    takenStreams.push_back(taken.stream);
     return taken;
   }
   destroy(taken);
@@ -208,15 +254,19 @@ Expected<CudaStream> CudaContext::takeStream() {
 }
 
 void CudaContext::giveBack(CudaStream stream, bool isReusable) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::erase(takenStreams, stream.stream);
+    if (isReusable)
+      idleStreams.push_back(stream);
+  }
   if (!isReusable)
-    return destroy(stream);
-  std::lock_guard<std::mutex> lock(mutex);
-  idleStreams.push_back(stream);
+    destroy(stream);
 }
 
 CUresult CudaContext::takeEvent(CUevent &event) {
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(eventMutex);
     if (!idleEvents.empty()) {
       event = idleEvents.back();
       idleEvents.pop_back();
@@ -231,7 +281,7 @@ CUresult CudaContext::takeEvent(CUevent &event) {
 }
 
 void CudaContext::giveBack(CUevent event) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(eventMutex);
   idleEvents.push_back(event);
 }
 
@@ -239,8 +289,10 @@ void CudaContext::destroy(CudaStream stream) {
   enter();
   if (stream.stream)
     api.cuStreamDestroy(stream.stream);
-  if (stream.progress)
-    api.cuMemFreeHost(stream.progress);
+  if (!stream.progress)
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  unused.words.push_back(stream.progress);
 }
 
 } // namespace lockstep::runtime

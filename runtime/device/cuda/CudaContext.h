@@ -47,16 +47,22 @@ public:
   ComputeCapability capability() const { return ofDevice; }
   uint32_t multiprocessors() const { return multiprocessorCount; }
 
-  /// Memory of the GPU. Error: out of memory, with the bytes that are free.
+  /// Memory of the GPU. Waits for the GPU only if there is no memory before
+  /// what was freed is released. Error: out of memory, with the bytes that are
+  /// free.
   Expected<CUdeviceptr> allocate(uint64_t bytes);
   /// The same, with all bytes 0.
   Expected<CUdeviceptr> allocateZeroed(uint64_t bytes);
+  /// Does not wait for the GPU, as the driver does to release memory: it is
+  /// released once no stream executes a command. Otherwise a kernel that hangs
+  /// would keep threads that have nothing to do with it.
   void free(CUdeviceptr memory);
 
   /// Loads PTX or a cubin for this GPU. Error: the driver's messages, after
   /// `what`.
   Expected<CUmodule> load(std::span<const std::byte> image,
                           std::string_view what);
+  /// Does not wait, like `free`.
   void unload(CUmodule module);
 
   /// A stream on which nothing is enqueued, and whose progress is 0. Error: the
@@ -80,6 +86,22 @@ private:
   Status outOfMemory(uint64_t bytes, CUresult result);
   void destroy(CudaStream stream);
 
+  /// What is no longer used; the driver waits for the GPU to release it.
+  struct Unused {
+    std::vector<CUdeviceptr> memory;
+    std::vector<CUmodule> modules;
+    /// Of the host.
+    std::vector<uint32_t *> words;
+    bool isEmpty() const {
+      return memory.empty() && modules.empty() && words.empty();
+    }
+  };
+  void release(const Unused &given);
+  /// Releases what is unused if no stream executes a command.
+  void releaseIfIdle();
+  /// Waits for the GPU. False: there is nothing to release.
+  bool releaseAll();
+
   int number = 0;
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -87,7 +109,11 @@ private:
   ComputeCapability ofDevice;
   uint32_t multiprocessorCount = 1;
   std::mutex mutex;
+  Unused unused;
+  std::vector<CUstream> takenStreams;
   std::vector<CudaStream> idleStreams;
+  /// Callbacks give events back: nobody calls the driver while holding it.
+  std::mutex eventMutex;
   std::vector<CUevent> idleEvents;
 };
 
