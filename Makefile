@@ -95,7 +95,7 @@ temporary:
 	@rm -rf "$(TEMPORARY)" && mkdir -p "$(TEMPORARY)"
 
 test-asan test-tsan: test-%: setup temporary
-	cmake --preset $* -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
+	cmake --preset $* -DLOCKSTEP_CUDA=ON -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
 	cmake --build $(BUILD)/$* --parallel $(CPUS)
 	$(call CTEST_IN,$(BUILD)/$*)
 	$(CHECK_TEMPORARY)

@@ -1,13 +1,18 @@
 /* Kernels of the runtime's tests, compiled to a shared object that tests embed
- * in artifacts. */
+ * in artifacts; TestKernels.cu compiles them for GPUs. */
 #include "TakesAny.h"
 
 #include <stdint.h>
 
 /* Calls a function of the host. */
+#ifdef __CUDA_ARCH__
+/* Only the stand-in for the driver of GPUs has it. */
+extern "C" void lockstep_call_host(const void *function, void *buffer);
+#else
 static void lockstep_call_host(const void *function, void *buffer) {
   ((void (*)(void *))function)(buffer);
 }
+#endif
 
 /* Calls the function whose address is in the first buffer. */
 void call(void *const *buffers, const int64_t *scalars, int64_t tile) {

@@ -2,6 +2,7 @@
 
 #include "TestProgram.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -26,6 +27,12 @@ static std::unique_ptr<artifact::TensorTypeT> type(ElementType element,
   return result;
 }
 
+/// Whether sessions of these tests run on a GPU, which has kernels of its own.
+static bool isOnGpu() {
+  const char *device = std::getenv("LOCKSTEP_DEVICE");
+  return device && std::string_view(device).starts_with("cuda");
+}
+
 TestProgram::TestProgram(uint32_t replicas) {
   artifact::ArtifactT &tables = writer.tables;
   tables.name = "test";
@@ -39,10 +46,9 @@ TestProgram::TestProgram(uint32_t replicas) {
   owned->role = "worker";
   program = owned.get();
   tables.programs.push_back(std::move(owned));
-  auto binary = std::make_unique<artifact::BinaryT>();
-  binary->target = "x86-64";
-  binary->segment = writer.addSegment(readFile(LOCKSTEP_TEST_KERNELS));
-  tables.binaries.push_back(std::move(binary));
+  addBinary("x86-64", LOCKSTEP_TEST_KERNELS);
+  if (isOnGpu())
+    addBinary("sm_80", LOCKSTEP_TEST_PTX, "cuda");
   for (const char *symbol :
        {"call", "call_on", "call_tiles", "add_scalar", "add", "add_64",
         "add_half", "descend", "set_by_way_of_nan", "count_tiles",
@@ -52,6 +58,16 @@ TestProgram::TestProgram(uint32_t replicas) {
     kernel->grid = std::string_view(symbol).ends_with("_tiles") ? 64 : 1;
     tables.kernels.push_back(std::move(kernel));
   }
+}
+
+void TestProgram::addBinary(const char *target, const char *path,
+                            const char *device) {
+  auto binary = std::make_unique<artifact::BinaryT>();
+  binary->target = target;
+  if (device)
+    binary->device = device;
+  binary->segment = writer.addSegment(readFile(path));
+  writer.tables.binaries.push_back(std::move(binary));
 }
 
 uint32_t TestProgram::role(const std::string &name, uint32_t ranks) {
@@ -226,6 +242,11 @@ uint32_t TestProgram::launch(const std::string &symbol,
 
 uint32_t TestProgram::call(HostFunction function, std::vector<uint32_t> reads,
                            std::vector<uint32_t> writes, bool tiles) {
+  // Kernels that call the host are in an image of their own, since no GPU loads
+  // it: only the driver's stand-in does.
+  for (auto &binary : writer.tables.binaries)
+    if (binary->device == "cuda" && !std::exchange(callsHost, true))
+      binary->segment = writer.addSegment(readFile(LOCKSTEP_TEST_HOST_PTX));
   bool hasBuffer = !reads.empty() || !writes.empty();
   const char *symbol = tiles ? "call_tiles" : hasBuffer ? "call_on" : "call";
   // The address is a constant of the artifact: it is loaded by the process that

@@ -121,12 +121,16 @@ public:
   artifact::ProgramT *program;
 
 private:
+  void addBinary(const char *target, const char *path,
+                 const char *device = nullptr);
   uint64_t &spaceSize(Space space);
   /// Index of the role whose program is being built.
   uint32_t roleIndex() const;
   template <typename T> uint32_t add(T body);
 
   uint32_t openOnce = 0;
+  /// Whether kernels for GPUs are those with calls of the host.
+  bool callsHost = false;
   std::vector<std::byte> constants;
 };
 
