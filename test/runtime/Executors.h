@@ -50,6 +50,7 @@ public:
       own.firstRank = parts[i].ranks.first;
       own.rankCount = parts[i].ranks.count;
       own.network = network[i];
+      own.deviceIndex = i;
       Expected<std::unique_ptr<Session>> session =
           Session::create(artifact, std::move(own));
       EXPECT_TRUE(session.ok()) << session.status().message();

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -16,8 +17,15 @@ static constexpr ComputeCapability leastCapability{8, 0};
 
 Expected<std::shared_ptr<CudaContext>> CudaContext::open(const DriverApi &api,
                                                          int ordinal) {
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<CudaContext>> contexts;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::weak_ptr<CudaContext> &known = contexts[ordinal];
+  if (std::shared_ptr<CudaContext> context = known.lock())
+    return context;
   std::shared_ptr<CudaContext> context(new CudaContext(api));
   LOCKSTEP_RETURN_IF_ERROR(context->initialize(ordinal));
+  known = context;
   return context;
 }
 

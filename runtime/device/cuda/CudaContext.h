@@ -30,8 +30,8 @@ class CudaContext {
 public:
   /// The number of GPUs, at least 1. Error: there is none.
   static Expected<int> count(const DriverApi &api);
-  /// `ordinal` is below `count`. Errors: a GPU that is too old, or the driver
-  /// has no context for it.
+  /// That of `ordinal`, which is below `count`: all devices of a GPU share it.
+  /// Errors: a GPU that is too old, or the driver has no context for it.
   static Expected<std::shared_ptr<CudaContext>> open(const DriverApi &api,
                                                      int ordinal);
   ~CudaContext();

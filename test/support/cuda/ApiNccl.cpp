@@ -182,7 +182,8 @@ void enqueueCalls(const std::vector<Call> &calls) {
   std::vector<Point> gates;
   for (const Call &call : calls)
     gates.push_back(addTransfer(call, ready));
-  context.submit(stream->lane, nullptr, /*isCallback=*/false, std::move(gates));
+  context.submit(stream->lane, nullptr, CommandKind::OnDevice,
+                 std::move(gates));
 }
 
 } // namespace
