@@ -2,8 +2,10 @@
 
 For each model: the largest relative difference of a loss from the CPU's in 20
 steps, whether a second run has the same losses, and the time of a step. Then
-compute-sanitizer's tools on one model, where they are installed. Only Python's
-own library is used. The exit status is 1 if anything is wrong.
+one model with two executors, which exchange through the host and by NCCL, on two
+GPUs or on one: the losses must be those of one executor. Then compute-sanitizer's
+tools on one model, where they are installed. Only Python's own library is used.
+The exit status is 1 if anything is wrong.
 """
 
 import json
@@ -11,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import site
 import subprocess
 import sys
 import time
@@ -21,6 +24,7 @@ STEPS = 20
 TOLERANCE = 1e-4
 TOLERANCES = {"mixed_bf16": 3e-2, "mixed_f16": 3e-2}
 SANITIZED = "vae"
+EXCHANGED = "vae"
 TOOLS = ["memcheck", "initcheck", "synccheck", "racecheck"]
 
 
@@ -53,14 +57,22 @@ class Check:
         self.wrong = []
 
     def library_path(self):
-        """The machine's own libraries first, where it has them."""
+        """The machine's own libraries first, where it has them, and NCCL of a
+        Python package."""
         old = os.environ.get("LD_LIBRARY_PATH", "")
-        return ":".join(filter(None, [old, str(self.folder / "lib")]))
+        packages = [
+            str(path)
+            for folder in site.getsitepackages()
+            for path in pathlib.Path(folder).glob("nvidia/nccl/lib")
+        ]
+        return ":".join(
+            filter(None, [old, str(self.folder / "lib"), *packages])
+        )
 
     def left(self):
         return self.deadline - time.monotonic()
 
-    def command(self, name, device, metrics, steps=STEPS):
+    def command(self, name, device, metrics, steps=STEPS, options=()):
         model = self.folder / "models" / name
         return [
             self.folder / "bin" / "lockstep-run",
@@ -71,15 +83,17 @@ class Check:
             f"--steps={steps}",
             f"--seed={self.models[name]}",
             f"--metrics={metrics}",
+            *options,
         ]
 
-    def losses(self, name, device):
+    def losses(self, name, device, options=(), **environment):
         """The losses of a run, and the milliseconds of its fastest step."""
         metrics = self.folder / "metrics.jsonl"
         output = execute(
-            self.command(name, device, metrics),
+            self.command(name, device, metrics, options=options),
             max(self.left(), 1),
             **self.environment,
+            **environment,
         )
         lines = [json.loads(line) for line in metrics.read_text().splitlines()]
         rates = [
@@ -109,6 +123,26 @@ class Check:
             flush=True,
         )
 
+    def exchange(self, transport, gpus):
+        """Two executors, on one GPU only if NCCL is new enough for that."""
+        device = "cuda" if gpus > 1 else "cuda:0,0"
+        options = ["--executors=2", f"--transport={transport}"]
+        what = f"two executors, {transport}, {min(gpus, 2)} GPUs"
+        one, _ = self.losses(EXCHANGED, "cuda")
+        try:
+            found, milliseconds = self.losses(
+                EXCHANGED, device, options, NCCL_MULTI_RANK_GPU_ENABLE="1"
+            )
+        except Failed as error:
+            if gpus == 1 and "Duplicate GPU" in str(error):
+                print(f"{what}: NCCL refuses them")
+                return
+            raise
+        if found != one:
+            self.wrong.append(what)
+        equal = "the losses of one" if found == one else "DIFFERS"
+        print(f"{what}: {equal}, {milliseconds:.2f} ms", flush=True)
+
     def sanitize(self, tool):
         metrics = self.folder / "metrics.jsonl"
         command = ["compute-sanitizer", f"--tool={tool}", "--error-exitcode=3"]
@@ -124,8 +158,11 @@ class Check:
             print(f"{tool}: {error}", flush=True)
 
     def run(self):
+        gpus = 1
         try:
-            print(execute(["nvidia-smi", "-L"], 30).strip())
+            listed = execute(["nvidia-smi", "-L"], 30).strip()
+            gpus = max(len(re.findall(r"^GPU \d+", listed, re.M)), 1)
+            print(listed)
         except (Failed, OSError) as error:
             print(f"nvidia-smi: {error}")
         print(
@@ -138,6 +175,12 @@ class Check:
             except Failed as error:
                 self.wrong.append(name)
                 print(f"{name:20} {error}", flush=True)
+        for transport in "threads", "nccl":
+            try:
+                self.exchange(transport, gpus)
+            except Failed as error:
+                self.wrong.append(transport)
+                print(f"two executors, {transport}: {error}", flush=True)
         if shutil.which("compute-sanitizer"):
             for tool in TOOLS:
                 self.sanitize(tool)

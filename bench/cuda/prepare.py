@@ -3,7 +3,7 @@ nothing is installed or built.
 
     build/venv/bin/python bench/cuda/prepare.py -o build/cuda-check
 
-The folder gets `lockstep-run` with its plugin and libraries, and the models of
+The folder gets `lockstep-run` with its plugins and libraries, and the models of
 the end-to-end tests and examples, compiled for GPUs and processors, with their
 initial values and data: less than 64 MiB.
 """
@@ -34,12 +34,15 @@ from lockstep import capture  # noqa: E402
 
 
 def copy_programs(binaries, out):
-    """Copies the runtime with its plugin, and the libraries that a bare machine
+    """Copies the runtime with its plugins, and the libraries that a bare machine
     may lack."""
     (out / "bin").mkdir()
     (out / "lib").mkdir()
     shutil.copy(binaries / "lockstep-run", out / "bin")
-    shutil.copy(binaries.parent / "lib" / "liblockstep_cuda.so", out / "lib")
+    for plugin in "cuda", "nccl":
+        shutil.copy(
+            binaries.parent / "lib" / f"liblockstep_{plugin}.so", out / "lib"
+        )
     listed = subprocess.run(
         ["ldd", binaries / "lockstep-run"],
         capture_output=True,
