@@ -54,5 +54,5 @@ def test_driver_without_functions(model):
 def test_ordinals(model, tmp_path, ordinal):
     assert (
         error(model, tmp_path, f"cuda:{ordinal}")
-        == f"'model.lockstep': device 'cuda:{ordinal}': expected the ordinal of a GPU, found '{ordinal}'"
+        == f"'model.lockstep': device 'cuda:{ordinal}': expected ordinals of GPUs, separated by commas, found '{ordinal}'"
     )
