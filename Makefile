@@ -94,8 +94,11 @@ test-gcc: setup
 temporary:
 	@rm -rf "$(TEMPORARY)" && mkdir -p "$(TEMPORARY)"
 
+# Their tests use the stand-in for CUDA's driver that `build` has made, if it has been made.
+STANDIN = $(if $(wildcard $(RELEASE)/lib/cuda-standin/libnccl.so.2),-DLOCKSTEP_CUDA_STANDIN="$(CURDIR)/$(RELEASE)/lib/cuda-standin")
+
 test-asan test-tsan: test-%: setup temporary
-	cmake --preset $* -DLOCKSTEP_CUDA=ON -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
+	cmake --preset $* -DLOCKSTEP_CUDA=ON $(STANDIN) -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
 	cmake --build $(BUILD)/$* --parallel $(CPUS)
 	$(call CTEST_IN,$(BUILD)/$*)
 	$(CHECK_TEMPORARY)
