@@ -89,6 +89,14 @@ public:
   virtual std::byte *block(uint32_t index) const = 0;
 };
 
+/// Memory of the host, zeroed. Freed on destruction, when no queue may still
+/// use it.
+class HostMemory {
+public:
+  virtual ~HostMemory() = default;
+  virtual std::byte *data() const = 0;
+};
+
 /// A point in the commands of a queue: that of the last record.
 class Event {
 public:
@@ -167,6 +175,10 @@ public:
   /// Error: out of memory of the device.
   virtual Expected<std::unique_ptr<DeviceMemory>> allocate(uint32_t count,
                                                            uint64_t bytes) = 0;
+  /// Memory for downloads by which threads do not wait for earlier commands of
+  /// the queue, as a GPU's driver makes them wait for downloads to other memory
+  /// of the host. Error: out of memory.
+  virtual Expected<std::unique_ptr<HostMemory>> allocateHost(uint64_t bytes);
   virtual Expected<std::unique_ptr<Queue>> createQueue() = 0;
   /// `onComplete`, which may be empty, is called on a thread of the device
   /// whenever the event has been recorded and is complete; it must not use the

@@ -41,6 +41,8 @@ private:
 
 /// The queue of a replica.
 struct ReplicaQueue {
+  /// For a scalar that the host reads. Outlives the queue.
+  std::unique_ptr<HostMemory> scalar;
   std::unique_ptr<Queue> queue;
   /// Recorded at a point that the device must reach before the replica
   /// continues.

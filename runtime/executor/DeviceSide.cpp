@@ -18,7 +18,7 @@ bool DeviceSide::fetch(const Instruction &instruction) {
                                         ? instruction.element
                                         : artifact::ElementType::i1;
     queue().download(
-        replica.fetched.data(),
+        device().scalar->data(),
         state.program.slices[instruction.firstSlice].in(replica.bases.data()),
         elementSize(element));
     return device().recordReady();

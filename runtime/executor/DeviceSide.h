@@ -27,7 +27,7 @@ public:
   /// the device.
   bool fetch(const Instruction &instruction);
   /// Address of the integer that a command reads.
-  const std::byte *scalar() const { return replica.fetched.data(); }
+  const std::byte *scalar() const { return device().scalar->data(); }
   /// Waits for the device while keeping the claim on the replica. False: the
   /// run has been aborted.
   bool await();
@@ -45,7 +45,7 @@ public:
   Queue &queue() { return *device().queue; }
 
 private:
-  ReplicaQueue &device() {
+  ReplicaQueue &device() const {
     return state.queued->queues->replicas[replica.index];
   }
 

@@ -37,8 +37,6 @@ struct alignas(128) Replica {
   /// loaded.
   std::vector<std::byte *> batches;
   size_t loaded = 0;
-  /// The scalar that a command has downloaded from a device with queues.
-  alignas(8) std::array<std::byte, 8> fetched{};
   /// Arguments of the current launch.
   std::vector<void *> pointers;
   std::vector<int64_t> scalars;

@@ -88,6 +88,25 @@ const Case cases[] = {
                   ElementType::f32, {1000}, {1000}, Space::replica, -1, 0,
                   ElementType::i1, p.group(some));
      }},
+    // A replica that reads its result must not keep one that the other group
+    // waits for from starting.
+    {"scalarsOfTwoGroups",
+     [](TestProgram &p, uint32_t replicas) {
+       uint32_t a = p.variable("a", ElementType::i64, {}, true);
+       std::vector<std::vector<uint32_t>> groups{{0, replicas - 1}, {}};
+       for (uint32_t i = 1; i + 1 < replicas; ++i)
+         groups[1].push_back(i);
+       for (size_t i = 0; i < groups.size() && !groups[i].empty(); ++i) {
+         std::string name = std::string("r") + char('0' + i);
+         uint32_t r = p.variable(name, ElementType::i64, {}, true),
+                  channel = p.channel();
+         p.output(name, r);
+         p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {r},
+                 p.group(groups[i]));
+         p.wait(channel);
+         p.loadRegister(p.reg(), r);
+       }
+     }},
     {"reduceScatter",
      [](TestProgram &p, uint32_t replicas) {
        oneOperand(p, CollectiveKind::reduce_scatter, Reduction::sum,

@@ -144,13 +144,35 @@ void CudaContext::free(CUdeviceptr memory) {
   releaseIfIdle();
 }
 
+Expected<std::byte *> CudaContext::allocateHost(uint64_t bytes) {
+  enter();
+  void *memory = nullptr;
+  CUresult result = api.cuMemHostAlloc(&memory, std::max<uint64_t>(bytes, 1),
+                                       CU_MEMHOSTALLOC_DEVICEMAP);
+  if (result != CUDA_SUCCESS)
+    return systemError(fmt::format("cannot allocate {} bytes of the host for "
+                                   "{}: {}",
+                                   bytes, name(), api.text(result)));
+  std::memset(memory, 0, bytes);
+  return static_cast<std::byte *>(memory);
+}
+
+void CudaContext::freeHost(std::byte *memory) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    unused.hostMemory.push_back(memory);
+  }
+  enter();
+  releaseIfIdle();
+}
+
 void CudaContext::release(const Unused &given) {
   for (CUdeviceptr memory : given.memory)
     api.cuMemFree(memory);
   for (CUmodule module : given.modules)
     api.cuModuleUnload(module);
-  for (uint32_t *word : given.words)
-    api.cuMemFreeHost(word);
+  for (void *memory : given.hostMemory)
+    api.cuMemFreeHost(memory);
 }
 
 void CudaContext::releaseIfIdle() {
@@ -300,7 +322,7 @@ void CudaContext::destroy(CudaStream stream) {
   if (!stream.progress)
     return;
   std::lock_guard<std::mutex> lock(mutex);
-  unused.words.push_back(stream.progress);
+  unused.hostMemory.push_back(stream.progress);
 }
 
 } // namespace lockstep::runtime

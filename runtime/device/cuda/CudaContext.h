@@ -58,6 +58,11 @@ public:
   /// would keep threads that have nothing to do with it.
   void free(CUdeviceptr memory);
 
+  /// Page-locked memory of the host, zeroed. Error: out of memory.
+  Expected<std::byte *> allocateHost(uint64_t bytes);
+  /// Does not wait, like `free`.
+  void freeHost(std::byte *memory);
+
   /// Loads PTX or a cubin for this GPU. Error: the driver's messages, after
   /// `what`.
   Expected<CUmodule> load(std::span<const std::byte> image,
@@ -90,10 +95,9 @@ private:
   struct Unused {
     std::vector<CUdeviceptr> memory;
     std::vector<CUmodule> modules;
-    /// Of the host.
-    std::vector<uint32_t *> words;
+    std::vector<void *> hostMemory;
     bool isEmpty() const {
-      return memory.empty() && modules.empty() && words.empty();
+      return memory.empty() && modules.empty() && hostMemory.empty();
     }
   };
   void release(const Unused &given);

@@ -47,6 +47,18 @@ private:
   uint64_t stride;
 };
 
+class CudaHostMemory final : public HostMemory {
+public:
+  CudaHostMemory(std::shared_ptr<CudaContext> context, std::byte *memory)
+      : context(std::move(context)), memory(memory) {}
+  ~CudaHostMemory() override { context->freeHost(memory); }
+  std::byte *data() const override { return memory; }
+
+private:
+  std::shared_ptr<CudaContext> context;
+  std::byte *memory;
+};
+
 /// The numbers of a list such as "0,2"; none of an empty text.
 Expected<std::vector<int>> readOrdinals(std::string_view text) {
   std::vector<int> ordinals;
@@ -115,6 +127,14 @@ public:
       LOCKSTEP_RETURN_IF_ERROR(context->allocateZeroed(*total).moveTo(first));
     return std::unique_ptr<DeviceMemory>(
         std::make_unique<CudaMemory>(context, first, stride));
+  }
+
+  Expected<std::unique_ptr<HostMemory>> allocateHost(uint64_t bytes) override {
+    Expected<std::byte *> memory = context->allocateHost(bytes);
+    if (!memory)
+      return memory.status();
+    return std::unique_ptr<HostMemory>(
+        std::make_unique<CudaHostMemory>(context, *memory));
   }
 
   Expected<std::unique_ptr<Queue>> createQueue() override {
