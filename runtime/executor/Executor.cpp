@@ -171,6 +171,8 @@ void Executor::awaitDevice(ProgramState &state) {
   if (!state.queued)
     return;
   DeviceQueues &queues = *state.queued->queues;
+  if (failed())
+    state.transport->abort();
   queues.recordEnd();
   for (;;) {
     uint32_t key = events.key();

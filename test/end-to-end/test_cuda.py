@@ -133,7 +133,7 @@ def test_errors_of_nccl(gpu, examples, compiled, tmp_path):
         )
 
     assert (
-        "transport 'nccl' between ranks 0, 1, 2, 3: ncclCommInitRankConfig: invalid usage (Duplicate GPU detected"
+        "transport 'nccl' between ranks 0, 1, 2, 3: ncclCommInitRankConfig: invalid usage (ranks 0 and 1 are both on GPU 0)"
         in message("--device=cuda")
     )
     assert (

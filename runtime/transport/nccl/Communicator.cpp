@@ -3,9 +3,10 @@
 #include "runtime/transport/nccl/Communicator.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
-#include <cstring>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,18 +22,31 @@ Communicator::Communicator(const NcclApi &api, Network &network,
 
 /// Unlike ncclCommDestroy, an abort does not wait for other executors, which
 /// may have gone already.
-Communicator::~Communicator() { abort(); }
+Communicator::~Communicator() {
+  Communicator *self = this;
+  abort(std::span(&self, 1));
+}
 
-void Communicator::abort() {
-  std::lock_guard<std::mutex> lock(mutex);
-  isAborted = true;
-  if (communicator)
-    api.ncclCommAbort(communicator);
-  communicator = nullptr;
+void Communicator::abort(std::span<Communicator *const> communicators) {
+  std::vector<ncclComm_t> aborted;
+  const NcclApi *api = nullptr;
+  for (Communicator *each : communicators) {
+    std::lock_guard<std::mutex> lock(each->mutex);
+    each->isAborted = true;
+    if (each->communicator)
+      aborted.push_back(std::exchange(each->communicator, nullptr));
+    api = &each->api;
+  }
+  if (aborted.empty())
+    return;
+  api->ncclGroupStart();
+  for (ncclComm_t communicator : aborted)
+    api->ncclCommAbort(communicator);
+  api->ncclGroupEnd();
 }
 
 /// A call on a communicator that does not block returns before it has ended.
-Status Communicator::settle(std::string_view call, ncclResult_t result) {
+Status Communicator::awaitEnd(std::string_view call, ncclResult_t result) {
   constexpr auto pause = std::chrono::microseconds(50);
   constexpr unsigned yields = 1000;
   for (unsigned i = 0; result == ncclInProgress; ++i) {
@@ -53,11 +67,25 @@ Status Communicator::settle(std::string_view call, ncclResult_t result) {
 // Connection
 //===----------------------------------------------------------------------===//
 
+/// False: the text is not two hexadecimal digits for each byte.
+static bool readDigits(std::string_view text, std::span<char> bytes) {
+  if (text.size() != 2 * bytes.size())
+    return false;
+  constexpr int base = 16;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    uint8_t byte = 0;
+    const char *first = text.data() + 2 * i, *last = first + 2;
+    if (std::from_chars(first, last, byte, base).ptr != last)
+      return false;
+    bytes[i] = static_cast<char>(byte);
+  }
+  return true;
+}
+
 /// The first executor chooses the id and posts it to the others, as hexadecimal
 /// digits.
 Expected<ncclUniqueId> Communicator::agreeOnId() {
   ncclUniqueId id{};
-  constexpr unsigned base = 16;
   if (self == 0) {
     if (ncclResult_t result = api.ncclGetUniqueId(&id); result != ncclSuccess)
       return api.error("ncclGetUniqueId", result);
@@ -71,13 +99,11 @@ Expected<ncclUniqueId> Communicator::agreeOnId() {
     uint32_t key = network.events().key();
     if (std::optional<std::string> text =
             network.posted(executors.front(), name, /*round=*/0)) {
-      if (text->size() != 2 * sizeof(id.internal))
+      if (!readDigits(*text, id.internal))
         return corrupted(
-            fmt::format("expected {} digits as id of '{}', found '{}'",
+            fmt::format("expected {} hexadecimal digits as id of '{}', found "
+                        "'{}'",
                         2 * sizeof(id.internal), name, *text));
-      for (size_t i = 0; i < sizeof(id.internal); ++i)
-        id.internal[i] = static_cast<char>(
-            std::stoul(text->substr(2 * i, 2), nullptr, base));
       return id;
     }
     if (network.isAborted())
@@ -94,14 +120,15 @@ Status Communicator::initialize() {
   config.blocking = 0;
   ncclResult_t result = api.ncclCommInitRankConfig(
       &communicator, int(executors.size()), *id, int(self), &config);
-  return settle("ncclCommInitRankConfig", result);
+  return awaitEnd("ncclCommInitRankConfig", result);
 }
 
 Status Communicator::connect(Queue &queue, std::byte *scratch) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (isConnected || isAborted)
+  if (isAborted)
+    return abortReason();
+  if (isConnected)
     return Status::success();
-  isConnected = true;
   std::vector<Transfer> transfers;
   for (uint32_t peer = 0; peer < executors.size(); ++peer)
     if (peer != self) {
@@ -109,10 +136,17 @@ Status Communicator::connect(Queue &queue, std::byte *scratch) {
       transfers.push_back(
           {peer, 1, nullptr, scratch + executors.size() + peer});
     }
-  return queue.call([&](void *stream) {
+  LOCKSTEP_RETURN_IF_ERROR(queue.call([&](void *stream) {
     LOCKSTEP_RETURN_IF_ERROR(initialize());
     return transfer(stream, transfers);
-  });
+  }));
+  isConnected = true;
+  return Status::success();
+}
+
+Status Communicator::abortReason() const {
+  return network.isAborted() ? network.abortReason()
+                             : systemError("the communicator is aborted");
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,15 +175,14 @@ Status Communicator::transfer(void *native,
     call = "ncclGroupEnd";
     result = end;
   }
-  return settle(call, result);
+  return awaitEnd(call, result);
 }
 
 Status Communicator::exchange(Queue &queue,
                               std::span<const Transfer> transfers) {
   std::lock_guard<std::mutex> lock(mutex);
   if (isAborted || !communicator)
-    return network.isAborted() ? network.abortReason()
-                               : systemError("the communicator is aborted");
+    return abortReason();
   return queue.call([&](void *stream) { return transfer(stream, transfers); });
 }
 

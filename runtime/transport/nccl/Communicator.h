@@ -16,12 +16,12 @@
 namespace lockstep::runtime {
 
 /// One executor's end of a communicator. It waits for other executors while it
-/// connects, and while the library prepares a transfer; an abort of the network
-/// ends that. Thread-safe.
+/// connects; an abort of the network ends that. Thread-safe.
 class Communicator {
 public:
-  /// Of these executors, ascending, of which `network.self()` is one. `name`,
-  /// the same in all of them, is of this communicator alone.
+  /// Of these executors, in the order of their ranks, of which `network.self()`
+  /// is one. `name`, the same in all of them, is of this communicator alone.
+  /// `api` and `network` outlive it.
   Communicator(const NcclApi &api, Network &network,
                std::vector<uint32_t> executors, std::string name);
   /// Frees what the library has for it. No command of it is in execution,
@@ -33,8 +33,9 @@ public:
   /// Connects the executors at the first call, at which all of them must call
   /// it, and exchanges a byte between each two of them, so that later transfers
   /// find all connections. `scratch` is at least `connectionBytes` bytes of the
-  /// device. Errors: those of the library, two executors on one GPU among them,
-  /// and an abort.
+  /// device, which the caller keeps until the queue has executed the exchange.
+  /// Errors: those of the library, two executors on one GPU among them, and an
+  /// abort.
   Status connect(Queue &queue, std::byte *scratch);
   uint64_t connectionBytes() const { return 2 * executors.size(); }
 
@@ -42,14 +43,18 @@ public:
   /// index in the executors.
   Status exchange(Queue &queue, std::span<const Transfer> transfers);
 
-  /// Ends what is in execution; later transfers are errors.
-  void abort();
+  /// Ends what is in execution; later transfers are errors. All communicators
+  /// of an executor are aborted together, since the library frees memory for
+  /// each, which waits until the GPU executes nothing of the others.
+  static void abort(std::span<Communicator *const> communicators);
 
 private:
   Status initialize();
   Expected<ncclUniqueId> agreeOnId();
+  Status abortReason() const;
   Status transfer(void *stream, std::span<const Transfer> transfers);
-  Status settle(std::string_view call, ncclResult_t result);
+  /// The result of a call, which may still be in progress.
+  Status awaitEnd(std::string_view call, ncclResult_t result);
 
   const NcclApi &api;
   Network &network;

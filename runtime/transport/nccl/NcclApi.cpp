@@ -12,8 +12,8 @@ namespace lockstep::runtime {
 
 static std::string versionText(int version) {
   constexpr int majorUnit = 10000, minorUnit = 100;
-  return fmt::format("{}.{}", version / majorUnit,
-                     version % majorUnit / minorUnit);
+  return fmt::format("{}.{}.{}", version / majorUnit,
+                     version % majorUnit / minorUnit, version % minorUnit);
 }
 
 static Status findFunctions(void *library, NcclApi &api) {

@@ -41,9 +41,10 @@ struct NcclApi {
 #undef LOCKSTEP_NCCL_POINTER
 };
 
-/// Earlier libraries are refused, as ncclGetVersion counts: 2.18, which has
-/// communicators that do not block.
-inline constexpr int leastNcclVersion = NCCL_VERSION(2, 18, 0);
+/// Earlier libraries are refused, as ncclGetVersion counts. From this one on,
+/// an abort of several communicators in one group waits for none of them before
+/// all are aborted.
+inline constexpr int leastNcclVersion = NCCL_VERSION(2, 22, 3);
 
 } // namespace lockstep::runtime
 

@@ -63,7 +63,7 @@ Status NcclTransport::addChannel(const CollectivePlan &plan) {
         context.queues->addExchange(*context.device).moveTo(group.queue));
     group.scratchBytes = group.communicator->connectionBytes();
   }
-  // The addresses are not used.
+  // This plan is only measured.
   auto *anywhere = reinterpret_cast<std::byte *>(scratchAlignment);
   group.scratchBytes =
       std::max(group.scratchBytes,
@@ -145,8 +145,10 @@ void NcclTransport::pass(const CollectivePlan &plan, uint32_t replica) {
 }
 
 void NcclTransport::abort() {
+  std::vector<Communicator *> all;
   for (auto &[members, group] : groups)
-    group.communicator->abort();
+    all.push_back(group.communicator.get());
+  Communicator::abort(all);
 }
 
 std::vector<CollectiveInstance> NcclTransport::unfinished() const {

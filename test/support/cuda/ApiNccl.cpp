@@ -10,6 +10,7 @@
 #include "Api.h"
 #include "MemoryTable.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -240,9 +241,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *result, int size,
     return refuse(ncclInvalidUsage, "another size, or a rank that is there");
   for (ncclComm *other : clique.ranks)
     if (other && other->context == comm->context)
-      clique.error = "Duplicate GPU detected : rank " + std::to_string(rank) +
-                     " and rank " + std::to_string(other->rank) +
-                     " both on device " +
+      clique.error = "ranks " + std::to_string(std::min(rank, other->rank)) +
+                     " and " + std::to_string(std::max(rank, other->rank)) +
+                     " are both on GPU " +
                      std::to_string(comm->context->device());
   clique.ranks[size_t(rank)] = comm;
   return ncclInProgress;
@@ -299,7 +300,7 @@ ncclResult_t ncclGroupEnd() {
     return ncclSuccess;
   std::vector<Call> calls = std::move(group.calls);
   group.calls.clear();
-  if (DriverOptions::get().transfer.happens())
+  if (!calls.empty() && DriverOptions::get().transfer.happens())
     return refuse(ncclSystemError, "a transfer fails, as asked for");
   std::map<std::pair<ncclComm *, CUstream>, std::vector<Call>> byStream;
   for (const Call &call : calls)
