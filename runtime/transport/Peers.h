@@ -26,7 +26,8 @@ struct Peers {
   /// Index in `all` of the executor that asks.
   uint32_t self = 0;
 
-  /// Index in `all` of the executor that has the member at `position`.
+  /// Index in `all` of the executor that has the member at `position`, which is
+  /// below the number of members.
   uint32_t of(uint32_t position) const {
     uint32_t peer = 0;
     while (position - all[peer].first >= all[peer].count)

@@ -56,9 +56,11 @@ private:
 
   std::byte *takeScratch(uint64_t bytes) {
     std::byte *taken = scratch + result.scratchBytes;
-    result.scratchBytes +=
-        (bytes + scratchAlignment - 1) & ~(scratchAlignment - 1);
+    result.scratchBytes += padded(bytes);
     return taken;
+  }
+  static uint64_t padded(uint64_t bytes) {
+    return (bytes + scratchAlignment - 1) & ~(scratchAlignment - 1);
   }
 
   static void addSend(ExchangeStep &step, uint32_t peer, const std::byte *from,
@@ -327,6 +329,7 @@ private:
     std::vector<const std::byte *> remote(
         plan.gathers.size() * plan.members.size(), nullptr);
     ExchangeStep &only = step(0);
+    uint64_t arriving = 0;
     for (size_t g = 0; g < plan.gathers.size(); ++g)
       for (uint32_t member = 0; member < plan.members.size(); ++member) {
         const GatherOperand &gather = plan.gathers[g];
@@ -342,9 +345,11 @@ private:
             if (peer != peers.self && sendsTo(peer))
               addSend(only, peer, gather.operand.in(basesOf(member)), bytes);
         } else if (receivesFrom(source)) {
-          std::byte *to = takeScratch(bytes);
-          addReceive(only, source, to, bytes);
-          remote[g * plan.members.size() + member] = to;
+          // Stands for where it is received, until the copies are known.
+          std::byte *unplaced = scratch + arriving;
+          arriving += padded(bytes);
+          addReceive(only, source, unplaced, bytes);
+          remote[g * plan.members.size() + member] = unplaced;
         }
       }
     Recorder recorder(only);
@@ -352,24 +357,28 @@ private:
                             remote.data()};
     for (int64_t tile = 0; tile < plan.tiles; ++tile)
       copyCollectiveTile(plan, memory, tile, recorder);
-    receiveInPlace(only);
+    placeReceives(only);
   }
 
   /// Receives bytes where they are copied to first, if they are contiguous
-  /// there; other copies of them read that result.
-  static void receiveInPlace(ExchangeStep &step) {
+  /// there, else in scratch memory. Other copies of them read that place. No
+  /// place in scratch memory is behind the address that stood for it, so that
+  /// it is not taken for that of a later transfer.
+  void placeReceives(ExchangeStep &step) {
     for (Transfer &transfer : step.transfers) {
       if (!transfer.receive)
         continue;
-      std::byte *received = transfer.receive;
-      auto first = std::ranges::find(step.copies, received, &RowCopy::from);
-      if (first == step.copies.end() || !isContiguous(*first) ||
-          first->rows * first->rowBytes != transfer.bytes)
-        continue;
-      transfer.receive = first->to;
-      step.copies.erase(first);
+      std::byte *unplaced = transfer.receive;
+      auto first = std::ranges::find(step.copies, unplaced, &RowCopy::from);
+      if (first != step.copies.end() && isContiguous(*first) &&
+          first->rows * first->rowBytes == transfer.bytes) {
+        transfer.receive = first->to;
+        step.copies.erase(first);
+      } else {
+        transfer.receive = takeScratch(transfer.bytes);
+      }
       for (RowCopy &copy : step.copies)
-        if (copy.from == received)
+        if (copy.from == unplaced)
           copy.from = transfer.receive;
     }
   }

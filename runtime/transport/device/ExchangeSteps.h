@@ -52,7 +52,7 @@ struct StepReduction {
   std::vector<std::byte *> results;
 };
 
-/// What is executed in the order of the members.
+/// Its fields are executed in this order.
 struct ExchangeStep {
   struct Clear {
     std::byte *to = nullptr;
