@@ -40,9 +40,10 @@ def copy_programs(binaries, out):
     (out / "lib").mkdir()
     shutil.copy(binaries / "lockstep-run", out / "bin")
     for plugin in "cuda", "nccl":
-        shutil.copy(
-            binaries.parent / "lib" / f"liblockstep_{plugin}.so", out / "lib"
-        )
+        path = binaries.parent / "lib" / f"liblockstep_{plugin}.so"
+        if not path.exists():
+            sys.exit(f"prepare.py: expected a build with {path.name}")
+        shutil.copy(path, out / "lib")
     listed = subprocess.run(
         ["ldd", binaries / "lockstep-run"],
         capture_output=True,
