@@ -46,9 +46,9 @@ static void addRange(CollectivePlan &plan, const Buffer *operand,
   if (range.elements == 0)
     return;
   // Slices of a reduce_scatter are strided by member, so they cannot be merged;
-  // and executors with different memory layouts would merge differently.
+  // and roles with different memory layouts would merge differently.
   if (!plan.ranges.empty() && plan.kind == CollectiveKind::all_reduce &&
-      plan.isLocal()) {
+      plan.isOneRole) {
     ReduceRange &last = plan.ranges.back();
     if (last.functions == range.functions &&
         last.resultSize == range.resultSize && last.direct == range.direct &&

@@ -30,8 +30,8 @@ struct Slice {
 };
 
 /// Elements reduced with the same functions. Operands of a bucket that are
-/// contiguous, with contiguous results, form one range, if all replicas of the
-/// collective are in this session.
+/// contiguous, with contiguous results, form one range, if all members have the
+/// same role.
 struct ReduceRange {
   Slice operand, result;
   artifact::ElementType element{};

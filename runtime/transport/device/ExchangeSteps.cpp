@@ -73,6 +73,11 @@ private:
     if (bytes)
       step.transfers.push_back({peer, bytes, nullptr, to});
   }
+  static void addCopy(ExchangeStep &step, std::byte *to, const std::byte *from,
+                      uint64_t bytes) {
+    if (bytes && to != from)
+      step.copies.push_back({to, from, 1, bytes, bytes, bytes});
+  }
 
   //===--------------------------------------------------------------------===//
   // Reductions
@@ -81,42 +86,10 @@ private:
   // Step 0 reduces the operands of this executor, if that is possible; step 1
   // exchanges and reduces operands; step 2 exchanges results.
 
-  /// Ranges of the plan, those that follow each other in memory as one.
-  std::vector<ReduceRange> mergedRanges() const {
-    // The slices of a reduce_scatter follow each other, so that two operands do
-    // not.
-    bool isSliced = plan.properties().shape == ShapeRule::slice;
-    std::vector<ReduceRange> merged;
-    for (const ReduceRange &range : plan.ranges) {
-      auto follows = [&](const Slice &first, const Slice &second,
-                         uint64_t bytes) {
-        return first.space == second.space &&
-               first.offset + bytes == second.offset;
-      };
-      if (!merged.empty() && !isSliced) {
-        ReduceRange &last = merged.back();
-        if (last.element == range.element &&
-            last.resultSize == range.resultSize &&
-            follows(last.operand, range.operand,
-                    last.elements * range.functions->elementSize) &&
-            follows(last.result, range.result,
-                    last.elements * range.resultSize)) {
-          last.elements += range.elements;
-          continue;
-        }
-      }
-      merged.push_back(range);
-    }
-    return merged;
-  }
-
-  bool contributes(uint32_t position) const {
-    return plan.contributes(position);
-  }
   uint32_t contributorsOf(const Peer &peer) const {
     uint32_t count = 0;
     for (uint32_t i = 0; i < peer.count; ++i)
-      count += contributes(peer.first + i);
+      count += plan.contributes(peer.first + i);
     return count;
   }
 
@@ -140,7 +113,7 @@ private:
   Contributions contributionsTo(const ReduceRange &range, uint64_t elements) {
     Contributions result;
     for (uint32_t i = own().first; i < own().first + own().count; ++i)
-      if (contributes(i))
+      if (plan.contributes(i))
         result.own.push_back(range.operand.in(basesOf(i)));
     result.arePartial = sendsPartialResults(range);
     if (!result.arePartial)
@@ -211,7 +184,7 @@ private:
 
   void planReductions() {
     step(2);
-    for (const ReduceRange &range : mergedRanges())
+    for (const ReduceRange &range : plan.ranges)
       if (plan.properties().shape == ShapeRule::slice)
         reduceScatter(range);
       else if (plan.properties().resultHolders == Holders::root)
@@ -292,12 +265,6 @@ private:
   // Gathers and broadcasts
   //===--------------------------------------------------------------------===//
 
-  static void addCopy(ExchangeStep &step, std::byte *to, const std::byte *from,
-                      uint64_t bytes) {
-    if (bytes && to != from)
-      step.copies.push_back({to, from, 1, bytes, bytes, bytes});
-  }
-
   /// Records the copies of a collective in a step.
   class Recorder final : public CopySink {
   public:
@@ -311,18 +278,11 @@ private:
     ExchangeStep &step;
   };
 
-  /// Only the executor of the root sends or receives, if there is a root.
-  bool sendsTo(uint32_t peer) const {
-    uint32_t root = peers.of(plan.root);
+  /// Whether an executor sends operands to another one.
+  bool sends(uint32_t from, uint32_t to) const {
     if (plan.kind == CollectiveKind::broadcast)
-      return peers.self == root;
-    return plan.kind != CollectiveKind::gather || peer == root;
-  }
-  bool receivesFrom(uint32_t peer) const {
-    uint32_t root = peers.of(plan.root);
-    if (plan.kind == CollectiveKind::broadcast)
-      return peer == root;
-    return plan.kind != CollectiveKind::gather || peers.self == root;
+      return from == peers.of(plan.root);
+    return plan.kind != CollectiveKind::gather || to == peers.of(plan.root);
   }
 
   void planGathers() {
@@ -335,16 +295,16 @@ private:
         const GatherOperand &gather = plan.gathers[g];
         bool isSource = plan.kind == CollectiveKind::broadcast
                             ? member == plan.root
-                            : contributes(member);
+                            : plan.contributes(member);
         if (!isSource)
           continue;
         uint64_t bytes = gather.operandBytes;
         uint32_t source = peers.of(member);
         if (source == peers.self) {
           for (uint32_t peer = 0; peer < peerCount(); ++peer)
-            if (peer != peers.self && sendsTo(peer))
+            if (peer != peers.self && sends(peers.self, peer))
               addSend(only, peer, gather.operand.in(basesOf(member)), bytes);
-        } else if (receivesFrom(source)) {
+        } else if (sends(source, peers.self)) {
           // Stands for where it is received, until the copies are known.
           std::byte *unplaced = scratch + arriving;
           arriving += padded(bytes);
