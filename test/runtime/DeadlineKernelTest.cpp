@@ -36,12 +36,16 @@ TEST(DeadlineKernel, hangs) {
   // other one hangs.
   auto session = p.session({.workers = 2, .clock = &hang.load()->clock});
   session->variable("is_second", 1)[0] = std::byte(1);
-  Status status = runWithTime(*session, hang.load()->clock, 30s, 1);
+  Status status = runWithTimeWhen(*session, hang.load()->clock, 30s, [&] {
+    return hang.load()->hangs && session->idleWorkers() > 0;
+  });
   EXPECT_EQ(status.code(), StatusCode::deadline);
-  // On a device with queues all have arrived at the barrier.
-  EXPECT_EQ(status.message().find("waiting for channel 0 (barrier") !=
-                std::string::npos,
-            isOnHostDevice());
+  // On a device with queues, the replica whose kernel hangs can arrive at the
+  // barrier.
+  if (isOnHostDevice())
+    EXPECT_NE(status.message().find("waiting for channel 0 (barrier"),
+              std::string::npos)
+        << status.message();
   EXPECT_NE(
       status.message().find(runningText(1, "1 'launch 'call'' (train.py:42)")),
       std::string::npos)
