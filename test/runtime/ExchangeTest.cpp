@@ -79,6 +79,16 @@ const Case cases[] = {
        p.start(CollectiveKind::all_reduce, Reduction::max, channel, {a}, {a});
        p.wait(channel);
      }},
+    // All members of an executor have one operand.
+    {"allReduceOfShared",
+     [](TestProgram &p, uint32_t) {
+       uint32_t a = p.variable("a", ElementType::f32, {3000}),
+                r = p.buffer(Space::replica, ElementType::f32, {3000}),
+                channel = p.channel();
+       p.output("r", r);
+       p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {r});
+       p.wait(channel);
+     }},
     {"allReduceOfSome",
      [](TestProgram &p, uint32_t replicas) {
        std::vector<uint32_t> some;
@@ -200,11 +210,13 @@ const Case cases[] = {
     {"barrier", [](TestProgram &p, uint32_t) { p.barrier(p.channel()); }},
 };
 
-/// Draws the variables of a replica; the same for the same rank.
+/// Draws the variables of a replica; the same for the same rank, or for all
+/// ranks if they share the variable.
 void fill(Session &session, unsigned replica, uint32_t rank,
           uint32_t replicas) {
-  std::mt19937 random(rank + 1);
+  std::mt19937 own(rank + 1), shared(0);
   for (const VariableInfo &info : session.variables()) {
+    std::mt19937 &random = info.perReplica ? own : shared;
     std::span<std::byte> bytes = session.variable(info.name, replica);
     auto set = [&](auto value, size_t index) {
       std::memcpy(bytes.data() + index * sizeof(value), &value, sizeof(value));

@@ -67,8 +67,15 @@ bool StagedTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
   if (Transport *transport = onDevice(plan))
     return transport->prepare(plan, replica);
   ReplicaQueue &own = queues.replicas[replica];
+  // One member downloads what all members share. The exchange begins when all
+  // have arrived.
+  uint32_t first = plan.members[plan.firstLocal] - firstRank;
+  auto isDownloaded = [&](const Slice &slice) {
+    return replica != first &&
+           slice.in(bases[replica]) == slice.in(bases[first]);
+  };
   forEachOperand(plan, [&](const Slice &slice, uint64_t bytes) {
-    if (bytes)
+    if (bytes && !isDownloaded(slice))
       own.queue->download(slice.in(staging.bases[replica].data()),
                           slice.in(bases[replica]), bytes);
   });
