@@ -89,6 +89,24 @@ const Case cases[] = {
        p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {r});
        p.wait(channel);
      }},
+    // Two collectives read an operand at the same time.
+    {"allReduceTwice",
+     [](TestProgram &p, uint32_t) {
+       std::array<uint32_t, 2> channels = {p.channel(), p.channel()};
+       for (bool isShared : {false, true}) {
+         std::string name = isShared ? "shared" : "own";
+         uint32_t a = p.variable(name, ElementType::f32, {3000}, !isShared);
+         for (uint32_t channel : channels) {
+           uint32_t r = p.buffer(Space::replica, ElementType::f32, {3000});
+           p.output(name + char('0' + channel), r);
+           p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a},
+                   {r});
+         }
+         for (uint32_t channel : channels)
+           p.wait(channel);
+         channels = {p.channel(), p.channel()};
+       }
+     }},
     {"allReduceOfSome",
      [](TestProgram &p, uint32_t replicas) {
        std::vector<uint32_t> some;

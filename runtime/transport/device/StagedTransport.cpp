@@ -2,6 +2,8 @@
 
 #include "runtime/transport/device/StagedTransport.h"
 
+#include <algorithm>
+
 namespace lockstep::runtime {
 
 /// Calls `function(slice, bytes)` for all operands of a member.
@@ -39,7 +41,7 @@ StagedTransport::StagedTransport(
     const std::vector<const CollectivePlan *> &plans, uint32_t firstRank)
     : queues(queues), local(std::move(local)), direct(std::move(direct)),
       host(std::move(host)), staging(staging), bases(std::move(bases)),
-      firstRank(firstRank) {
+      firstRank(firstRank), inUse(this->bases.size()) {
   for (const CollectivePlan *plan : plans) {
     if (plan->channel >= sharedResults.size())
       sharedResults.resize(plan->channel + 1);
@@ -67,17 +69,21 @@ bool StagedTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
   if (Transport *transport = onDevice(plan))
     return transport->prepare(plan, replica);
   ReplicaQueue &own = queues.replicas[replica];
-  // One member downloads what all members share. The exchange begins when all
-  // have arrived.
+  // One member downloads what all members share: the exchange begins when all
+  // have arrived. What another collective reads is not written once more: it
+  // has not changed.
   uint32_t first = plan.members[plan.firstLocal] - firstRank;
-  auto isDownloaded = [&](const Slice &slice) {
-    return replica != first &&
-           slice.in(bases[replica]) == slice.in(bases[first]);
-  };
+  std::vector<Use> &uses = inUse[replica];
   forEachOperand(plan, [&](const Slice &slice, uint64_t bytes) {
-    if (bytes && !isDownloaded(slice))
-      own.queue->download(slice.in(staging.bases[replica].data()),
-                          slice.in(bases[replica]), bytes);
+    const std::byte *from = slice.in(bases[replica]);
+    if (bytes == 0 || (replica != first && from == slice.in(bases[first])))
+      return;
+    bool isThere = std::ranges::any_of(uses, [&](const Use &use) {
+      return use.begin <= from && from + bytes <= use.end;
+    });
+    uses.push_back({plan.channel, from, from + bytes});
+    if (!isThere)
+      own.queue->download(slice.in(staging.bases[replica].data()), from, bytes);
   });
   return own.recordReady();
 }
@@ -100,6 +106,8 @@ void StagedTransport::upload(Queue &queue, const CollectivePlan &plan,
 void StagedTransport::pass(const CollectivePlan &plan, uint32_t replica) {
   if (Transport *transport = onDevice(plan))
     return transport->pass(plan, replica);
+  std::erase_if(inUse[replica],
+                [&](const Use &use) { return use.channel == plan.channel; });
   Queue &own = *queues.replicas[replica].queue;
   if (SharedResults *shared = sharedResults[plan.channel].get()) {
     std::lock_guard<std::mutex> lock(shared->mutex);

@@ -66,6 +66,12 @@ private:
     std::unique_ptr<Event> arrived;
   };
 
+  /// Operands of a collective, from their download until it is complete.
+  struct Use {
+    uint32_t channel;
+    const std::byte *begin, *end;
+  };
+
   /// What carries out a collective on the device; null if it is staged.
   Transport *onDevice(const CollectivePlan &plan) const;
   void upload(Queue &queue, const CollectivePlan &plan, uint32_t replica);
@@ -78,6 +84,8 @@ private:
   std::vector<std::byte *const *> bases;
   std::vector<std::unique_ptr<SharedResults>> sharedResults;
   uint32_t firstRank;
+  /// By replica.
+  std::vector<std::vector<Use>> inUse;
 };
 
 } // namespace lockstep::runtime
