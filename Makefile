@@ -9,7 +9,7 @@ PYTHON  := $(VENV)/bin/python
 
 PACKAGES := cmake ninja-build g++ llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools clang-22 lld-22 liblld-22-dev \
   libclang-rt-22-dev libzstd-dev zlib1g-dev flatbuffers-compiler libflatbuffers-dev libfmt-dev nlohmann-json3-dev \
-  libssl-dev openssl libmimalloc-dev chromium libzip-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev python3-venv
+  libssl-dev openssl libmimalloc-dev chromium libzip-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev libopenmpi-dev openmpi-bin python3-venv
 # nvidia-cuda-runtime has cuda.h, with which the device `cuda` is built, and nvidia-cuda-nvcc ptxas, with which tests try its kernels.
 PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest pytest-timeout pytest-xdist nvidia-cuda-runtime nvidia-cuda-nvcc nvidia-nccl-cu13
 
@@ -42,7 +42,7 @@ $(VENV)/ready: Makefile
 ## Building
 
 configure: setup
-	@cmake --preset release -DLOCKSTEP_CUDA=ON -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@cmake --preset release -DLOCKSTEP_CUDA=ON -DLOCKSTEP_MPI=ON -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
 
 build: configure
 	@cmake --build $(RELEASE) --parallel $(CPUS)

@@ -160,6 +160,13 @@ lockstep_status lockstep_session_open(const char *path,
     LOCKSTEP_RETURN_IF_ERROR(
         openTransport(known->transport ? known->transport : "")
             .moveTo(sessionOptions.transport));
+    if (uint32_t count = sessionOptions.transport->place().count; count > 1)
+      return unsupported(fmt::format(
+          "expected a transport that has all executors in this process, found "
+          "'{}', which connects {} processes",
+          sessionOptions.transport->name(), count));
+    if (known->executors == 0)
+      return invalidArgument("expected at least 1 executor, found 0");
     sessionOptions.traceFile = known->trace_file ? known->trace_file : "";
     sessionOptions.checkRaces = known->check_races != 0;
     sessionOptions.checkFinite = known->check_finite != 0;

@@ -131,14 +131,12 @@ void aggregate(const VariableView &variable, std::span<std::byte> value) {
 
 void distribute(const VariableView &variable,
                 std::span<const std::byte> value) {
-  std::span<std::byte> first = memoryOf(variable.values.front());
+  std::vector<std::byte> part(value.begin(), value.end());
   if (variable.aggregation == Aggregation::sum)
     reduce(variable.type.element, std::vector{value.data()},
-           variable.values.size(), first);
-  else
-    copy(value, first);
-  for (size_t replica = 1; replica < variable.values.size(); ++replica)
-    variable.values[replica].write(first);
+           variable.values.size(), part);
+  for (const VariableValue &own : variable.values)
+    own.write(part);
 }
 
 AggregatedVariables::AggregatedVariables(

@@ -19,6 +19,24 @@ std::optional<ReplicaPart> Cluster::Impl::partOf(ProgramId program,
                      replica - executors[executor].firstRank};
 }
 
+std::optional<ReplicaPart>
+Cluster::Impl::partWithOutput(ProgramId program, unsigned output,
+                              unsigned replica) const {
+  if (program >= programs.size() ||
+      output >= programs[program].outputs.size() ||
+      replica >= tables().replicas())
+    return std::nullopt;
+  // All replicas have the same value.
+  if (!programs[program].outputs[output].perReplica &&
+      !executors[executorOf(replica)].isHere)
+    replica = firstReplicaHere();
+  return partOf(program, replica);
+}
+
+unsigned Cluster::Impl::firstReplicaHere() const {
+  return std::ranges::find(executors, true, &ExecutorInfo::isHere)->firstRank;
+}
+
 Status Cluster::Impl::whyNoPart(ProgramId program, unsigned replica) const {
   if (program < programs.size() && replica < tables().replicas() &&
       !executors[executorOf(replica)].isHere)
@@ -37,22 +55,18 @@ ProgramParts Cluster::Impl::partsHere(ProgramId program) const {
 }
 
 /// A session compares the batches of its own replicas only; here all replicas
-/// of this process are compared.
-Status Cluster::Impl::checkBatches(ProgramId program) const {
-  const std::vector<size_t> &counts = batchCounts[program];
-  std::optional<size_t> first;
-  for (unsigned replica = 0;
-       programs[program].loadsBatches && replica < counts.size(); ++replica) {
-    if (!partOf(program, replica))
-      continue;
-    if (!first)
-      first = replica;
-    if (counts[replica] != counts[*first])
+/// are compared, those of other processes included.
+Status Cluster::Impl::checkBatches(ProgramId program) {
+  if (!programs[program].loadsBatches)
+    return Status::success();
+  std::vector<size_t> counts = batchCounts[program];
+  if (!isWhole())
+    LOCKSTEP_RETURN_IF_ERROR(collectCounts(program, counts));
+  for (unsigned replica = 0; replica < counts.size(); ++replica)
+    if (counts[replica] != counts.front())
       return invalidArgument(fmt::format(
-          "program '{}': replica {} has {} batches, but replica {} has {}",
-          programs[program].name, replica, counts[replica], *first,
-          counts[*first]));
-  }
+          "program '{}': replica {} has {} batches, but replica 0 has {}",
+          programs[program].name, replica, counts[replica], counts.front()));
   return Status::success();
 }
 
@@ -89,12 +103,19 @@ std::string_view Cluster::target() const {
 std::span<const ExecutorInfo> Cluster::executors() const {
   return impl->executors;
 }
-bool Cluster::isWhole() const {
-  return std::ranges::all_of(impl->executors, &ExecutorInfo::isHere);
-}
+bool Cluster::isWhole() const { return impl->isWhole(); }
+const ProcessPlace &Cluster::place() const { return impl->place; }
 bool Cluster::hasReplica(unsigned replica) const {
   return replica < replicas() &&
          impl->executors[impl->executorOf(replica)].isHere;
+}
+RankRange Cluster::replicasHere() const {
+  RankRange range{impl->firstReplicaHere(), 0};
+  for (unsigned i = 0; i < impl->workerExecutors; ++i)
+    if (impl->executors[i].isHere)
+      range.count =
+          impl->executors[i].firstRank + impl->executors[i].ranks - range.first;
+  return range;
 }
 std::span<const VariableInfo> Cluster::variables() const {
   return impl->variables;
@@ -120,33 +141,24 @@ std::optional<VariableValue> Cluster::variable(std::string_view name,
         return std::string_view(variable.info.name);
       });
   if (whole == impl->places.end() ||
-      (whole->info.perReplica && !hasReplica(replica)))
+      (whole->info.perReplica && replica >= replicas()))
     return std::nullopt;
   std::vector<VariableValue::Pieces> places;
   std::vector<HostCopy *> copies;
-  auto add = [&](size_t executor, std::string_view part, unsigned local) {
-    VariablePlace place = impl->sessions[executor]->variablePlace(part, local);
-    places.back().push_back(place.bytes);
-    if (place.copy)
-      copies.push_back(place.copy);
-  };
-  if (whole->info.perReplica) {
-    size_t executor = impl->executorOf(replica);
+  for (const std::vector<WholeVariable::Part> &parts :
+       impl->placesOf(*whole, replica)) {
     places.emplace_back();
-    add(executor, name, replica - impl->executors[executor].firstRank);
-    return VariableValue(std::move(places), std::move(copies));
+    for (const WholeVariable::Part &part : parts) {
+      VariablePlace place{impl->isHere(part) ? std::span<std::byte>()
+                                             : impl->copyOf(part)};
+      if (impl->isHere(part))
+        place = impl->sessions[part.executor]->variablePlace(part.name,
+                                                             part.replica);
+      places.back().push_back(place.bytes);
+      if (place.copy)
+        copies.push_back(place.copy);
+    }
   }
-  for (const std::vector<WholeVariable::Part> &copy : whole->copies) {
-    if (!std::ranges::all_of(copy, [&](const WholeVariable::Part &part) {
-          return impl->executors[part.executor].isHere;
-        }))
-      continue;
-    places.emplace_back();
-    for (const WholeVariable::Part &part : copy)
-      add(part.executor, part.name, part.replica);
-  }
-  if (places.empty())
-    return std::nullopt;
   return VariableValue(std::move(places), std::move(copies));
 }
 
@@ -213,7 +225,11 @@ Status Cluster::run(std::string_view program) {
 
 std::span<const std::byte> Cluster::output(ProgramId program, unsigned output,
                                            unsigned replica) const {
-  std::optional<ReplicaPart> part = impl->partOf(program, replica);
+  if (auto remote = impl->remoteOutputs.find({program, output, replica});
+      remote != impl->remoteOutputs.end())
+    return std::as_bytes(std::span(remote->second.bytes));
+  std::optional<ReplicaPart> part =
+      impl->partWithOutput(program, output, replica);
   return part ? part->session->output(part->program, output, part->replica)
               : std::span<const std::byte>();
 }
@@ -232,7 +248,11 @@ std::span<const std::byte> Cluster::output(ProgramId program,
 
 std::vector<int64_t> Cluster::outputShape(ProgramId program, unsigned output,
                                           unsigned replica) const {
-  std::optional<ReplicaPart> part = impl->partOf(program, replica);
+  if (auto remote = impl->remoteOutputs.find({program, output, replica});
+      remote != impl->remoteOutputs.end())
+    return remote->second.shape;
+  std::optional<ReplicaPart> part =
+      impl->partWithOutput(program, output, replica);
   return part ? part->session->outputShape(part->program, output, part->replica)
               : std::vector<int64_t>();
 }

@@ -23,6 +23,8 @@
 #include "runtime/executor/Session.h"
 #include "runtime/executor/VariableMemory.h"
 #include "runtime/executor/VariableValue.h"
+#include "runtime/support/ProcessPlace.h"
+#include "runtime/support/RankRange.h"
 
 #include <memory>
 #include <optional>
@@ -45,9 +47,10 @@ struct ClusterOptions {
   /// concurrently (see `Coordinator`). Absent or null: the cluster's own.
   std::vector<std::shared_ptr<VariableMemory>> variables = {};
   /// Executors of the workers, of all processes together: replicas are divided
-  /// in contiguous blocks, the first ones larger. At least 1, at most one for
-  /// each replica. Results do not depend on it.
-  unsigned executors = 1;
+  /// in contiguous blocks, the first ones larger, and so are executors among
+  /// processes. At least one for each process, at most one for each replica; 0:
+  /// one for each process. Results do not depend on it.
+  unsigned executors = 0;
   /// The cluster belongs to a `Coordinator`, which writes one trace for all of
   /// its clusters.
   bool inCoordinator = false;
@@ -61,6 +64,7 @@ struct ExecutorInfo {
   unsigned firstRank = 0, ranks = 0;
   /// Threads that execute its ranks; 0 if it is in another process.
   unsigned workers = 0;
+  unsigned process = 0;
   /// Whether it is in this process.
   bool isHere = true;
 };
@@ -93,13 +97,17 @@ public:
   bool isWhole() const;
   /// Whether a replica is executed in this process.
   bool hasReplica(unsigned replica) const;
+  /// Those that are.
+  RankRange replicasHere() const;
 
   /// Whole variables: a sharded variable is listed once.
   std::span<const VariableInfo> variables() const;
   /// A variable's value, to read and to write while nothing runs; that of
   /// `replica` if there is one for each. Valid as long as the cluster. A write
   /// changes the copies of this process. Nothing if there is no such variable
-  /// or replica, or no whole copy of it in this process.
+  /// or replica. Of what other processes hold, the first process has a copy,
+  /// which `collectVariables` updates; the others have none: there it is not
+  /// written, and must not be read.
   std::optional<VariableValue> variable(std::string_view name,
                                         unsigned replica = 0);
 
@@ -126,7 +134,38 @@ public:
   Status run(ProgramId program);
   Status run(std::string_view program);
 
-  /// As in `Session`: from the executor of `replica`.
+  // Between processes; each calls the same functions in the same order. With
+  // one process they return at once.
+
+  /// Which of the processes that execute the artifact this one is.
+  const ProcessPlace &place() const;
+  /// Sends text to all processes, for the next `collect` of the topic.
+  void post(std::string_view topic, std::string text);
+  /// Waits for the texts that belong to this call of the topic: of each
+  /// process, in their order. `post` comes before it, and again only after it
+  /// has returned, here and in all others. Errors: a deadline, in whose report
+  /// the others have not sent `what`; another process aborts.
+  Expected<std::vector<std::string>> collect(std::string_view topic,
+                                             std::string_view what);
+  /// Both.
+  Expected<std::vector<std::string>>
+  exchange(std::string_view topic, std::string_view what, std::string text);
+  /// Error: facts that differ between the processes, by their names and values.
+  Status
+  requireSame(const std::vector<std::pair<std::string, std::string>> &facts);
+  /// Tells the others that this process makes progress. From any thread.
+  void beat();
+  /// Makes the outputs of all replicas available in all processes, until the
+  /// next run of the program.
+  Status collectOutputs(ProgramId program);
+  /// Makes the variables of all replicas available in the first process.
+  Status collectVariables();
+  /// Whether it has them without that.
+  bool firstHasAllVariables() const;
+
+  /// As in `Session`: from the executor of `replica`. Outputs with one value
+  /// for each replica are available for those of other processes after
+  /// `collectOutputs`.
   std::span<const std::byte> output(ProgramId program, unsigned output,
                                     unsigned replica = 0) const;
   std::span<const std::byte> output(ProgramId program, std::string_view name,

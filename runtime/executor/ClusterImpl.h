@@ -12,11 +12,17 @@
 #include "runtime/executor/LocalSessions.h"
 #include "runtime/executor/WholeVariables.h"
 #include "runtime/schema/RoleInfo.h"
+#include "runtime/support/ProcessPlace.h"
+#include "runtime/transport/Network.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace lockstep::runtime {
@@ -37,12 +43,36 @@ public:
   Status initialize(std::shared_ptr<const Artifact> given,
                     ClusterOptions options);
 
-  void describeExecutors(unsigned executors);
-  Status connect(SessionOptions &options);
+  void describeExecutors();
+  Status connect(const SessionOptions &options);
   Status createSessions(const ClusterOptions &options);
   Status createLocalSessions(const SessionOptions &options);
   void describePrograms();
-  Status checkBatches(ProgramId program) const;
+  Status checkBatches(ProgramId program);
+
+  // Between processes (ClusterProcesses.cpp).
+  bool isWhole() const { return place.count == 1; }
+  bool isHere(const WholeVariable::Part &part) const {
+    return executors[part.executor].isHere;
+  }
+  void postTo(std::optional<uint32_t> executor, std::string_view topic,
+              std::string text);
+  /// The executors that post for their processes, in the order of these.
+  std::vector<uint32_t> speakers() const;
+  Network &ownSpeaker() const {
+    return *endpointOf[executorOf(firstReplicaHere())];
+  }
+  Expected<std::vector<std::string>> collect(std::string_view topic,
+                                             std::string_view what);
+  /// The numbers of batches of all replicas, of which those here are known.
+  Status collectCounts(ProgramId program, std::vector<size_t> &counts);
+  /// The places of a variable's value: of `replica`, or its copies.
+  std::vector<std::vector<WholeVariable::Part>>
+  placesOf(const WholeVariable &variable, unsigned replica) const;
+  /// The parts of variables that the first process has no copy of.
+  std::vector<WholeVariable::Part> partsElsewhere() const;
+  /// The first process's copy of a part of another process.
+  std::span<std::byte> copyOf(const WholeVariable::Part &part);
 
   const artifact::Artifact &tables() const { return artifact->tables(); }
   /// The executor that has a rank; `executors.size()` if none has.
@@ -57,6 +87,11 @@ public:
   /// A replica's part of a program; nothing if one of them does not exist or is
   /// in another process, or if the program is not for replicas.
   std::optional<ReplicaPart> partOf(ProgramId program, unsigned replica) const;
+  /// The part that has an output of a replica.
+  std::optional<ReplicaPart> partWithOutput(ProgramId program, unsigned output,
+                                            unsigned replica) const;
+  /// Each process has some.
+  unsigned firstReplicaHere() const;
   /// The error of a replica for which `partOf` returns nothing.
   Status whyNoPart(ProgramId program, unsigned replica) const;
   /// The parts of a program in the executors of this process.
@@ -65,6 +100,7 @@ public:
   std::shared_ptr<const Artifact> artifact;
   std::string traceFile;
   bool inCoordinator = false;
+  ProcessPlace place;
   unsigned workerExecutors = 1;
   std::vector<ExecutorInfo> executors;
   /// By executor; null for those in other processes.
@@ -81,6 +117,20 @@ public:
   uint64_t runs = 0;
   /// By executor, as `sessions`; empty with one executor, which sends nothing.
   std::vector<std::shared_ptr<Network>> endpointOf;
+  /// By topic, the numbers of calls of `post` and `collect`.
+  std::map<std::string, uint64_t, std::less<>> posts, collections;
+  std::atomic<uint64_t> beats{0};
+  /// A value of a replica of another process.
+  struct RemoteOutput {
+    std::vector<int64_t> shape;
+    std::string bytes;
+  };
+  /// By program, output and replica.
+  std::map<std::tuple<ProgramId, unsigned, unsigned>, RemoteOutput>
+      remoteOutputs;
+  /// By executor, name and replica of the part.
+  std::map<std::tuple<size_t, std::string, unsigned>, std::vector<std::byte>>
+      remoteVariables;
   /// Null with one executor, which the cluster runs directly.
   std::unique_ptr<LocalSessions> localSessions;
 };

@@ -21,15 +21,29 @@ Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given,
   artifact = std::move(given);
   traceFile = options.session.traceFile;
   inCoordinator = options.inCoordinator;
-  if (options.executors == 0 || options.executors > tables().replicas())
+  if (!options.session.transport)
+    LOCKSTEP_RETURN_IF_ERROR(
+        openTransport("").moveTo(options.session.transport));
+  place = options.session.transport->place();
+  workerExecutors = options.executors ? options.executors : place.count;
+  if (place.count > tables().replicas())
+    return invalidArgument(
+        fmt::format("expected 1 to {} processes, at most one for each replica, "
+                    "found {}",
+                    tables().replicas(), place.count));
+  if (workerExecutors < place.count || workerExecutors > tables().replicas())
     return invalidArgument(fmt::format(
-        "expected 1 to {} executors, at most one for each replica, found {}",
-        tables().replicas(), options.executors));
-  workerExecutors = options.executors;
-  describeExecutors(options.executors);
+        "expected {} to {} executors, {}at most one for each replica, found {}",
+        place.count, tables().replicas(),
+        place.count > 1 ? "at least one for each process and " : "",
+        workerExecutors));
+  describeExecutors();
   if (executors.size() > 1)
     LOCKSTEP_RETURN_IF_ERROR(connect(options.session));
-  LOCKSTEP_RETURN_IF_ERROR(createSessions(options));
+  Status created = createSessions(options);
+  if (!created.ok() && !isWhole())
+    ownSpeaker().abort(created);
+  LOCKSTEP_RETURN_IF_ERROR(created);
   places = wholeVariables(*artifact, executors);
   for (const WholeVariable &place : places)
     variables.push_back(place.info);
@@ -39,14 +53,16 @@ Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given,
 }
 
 /// Connects the executors, of which some may be in other processes.
-Status Cluster::Impl::connect(SessionOptions &options) {
-  if (!options.transport)
-    LOCKSTEP_RETURN_IF_ERROR(openTransport("").moveTo(options.transport));
+Status Cluster::Impl::connect(const SessionOptions &options) {
   std::vector<RankRange> ranks;
-  for (const ExecutorInfo &executor : executors)
+  std::vector<uint32_t> processes;
+  for (const ExecutorInfo &executor : executors) {
     ranks.push_back({executor.firstRank, executor.ranks});
+    processes.push_back(executor.process);
+  }
   LOCKSTEP_RETURN_IF_ERROR(
-      options.transport->connect(std::move(ranks)).moveTo(endpointOf));
+      options.transport->connect(std::move(ranks), std::move(processes))
+          .moveTo(endpointOf));
   auto isHere = [](const auto &endpoint) { return endpoint != nullptr; };
   if (endpointOf.size() != executors.size() ||
       std::ranges::none_of(endpointOf, isHere))
@@ -82,18 +98,28 @@ Status Cluster::Impl::createLocalSessions(const SessionOptions &options) {
   return localSessions->status();
 }
 
-void Cluster::Impl::describeExecutors(unsigned count) {
+void Cluster::Impl::describeExecutors() {
   unsigned rank = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    unsigned ranks = share(tables().replicas(), count, i);
-    executors.push_back({std::string(workerRole), rank, ranks, 0});
+  for (unsigned i = 0; i < workerExecutors; ++i) {
+    unsigned ranks = share(tables().replicas(), workerExecutors, i);
+    executors.push_back({std::string(workerRole), rank, ranks});
     rank += ranks;
   }
   if (tables().roles())
     for (const artifact::Role *role : *tables().roles())
       if (role->name()->string_view() != workerRole)
         executors.push_back(
-            {role->name()->str(), role->first_rank(), role->ranks(), 0});
+            {role->name()->str(), role->first_rank(), role->ranks()});
+  // Each process has workers, and some of the servers.
+  auto divide = [&](size_t first, size_t end) {
+    size_t next = first;
+    for (unsigned process = 0; process < place.count; ++process)
+      for (unsigned n = share(unsigned(end - first), place.count, process);
+           n > 0; --n)
+        executors[next++].process = process;
+  };
+  divide(0, workerExecutors);
+  divide(workerExecutors, executors.size());
 }
 
 Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
@@ -138,6 +164,9 @@ Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
 
   auto here =
       unsigned(std::ranges::count(executors, true, &ExecutorInfo::isHere));
+  unsigned threads = given.workers
+                         ? given.workers
+                         : std::max(1u, availableCpus() / place.sharingCpus);
   for (unsigned i = 0; i < count; ++i) {
     if (!executors[i].isHere) {
       sessions.push_back(nullptr);
@@ -152,11 +181,15 @@ Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
     options.network = endpointOf[i];
     // The clusters of a coordinator share the memory of variables, and with it
     // the device.
-    options.deviceIndex =
-        clusterOptions.inCoordinator ? 0 : unsigned(present.size());
+    options.deviceIndex = unsigned(
+        std::ranges::count_if(executors, [&](const ExecutorInfo &executor) {
+          return std::ranges::find(place.beforeOnHost, executor.process) !=
+                 place.beforeOnHost.end();
+        }));
+    if (!clusterOptions.inCoordinator)
+      options.deviceIndex += unsigned(present.size());
     options.workers =
-        std::max(1u, share(given.workers ? given.workers : availableCpus(),
-                           here, unsigned(present.size())));
+        std::max(1u, share(threads, here, unsigned(present.size())));
     options.injections = std::move(injections[i]);
     Expected<std::unique_ptr<Session>> session =
         Session::create(artifact, std::move(options));

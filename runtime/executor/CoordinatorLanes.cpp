@@ -5,6 +5,7 @@
 #include "runtime/schema/RoleInfo.h"
 #include "runtime/support/JsonText.h"
 #include "runtime/support/RunningTime.h"
+#include "runtime/transport/TransportFactory.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -105,13 +106,16 @@ Coordinator::Impl::createLane(unsigned worker) {
             const DeadlineReport &report) {
           onLongWait(nameWorker(worker, report));
         };
-  Expected<std::unique_ptr<Cluster>> lane =
-      Cluster::create(artifact, std::move(result));
+  if (!result.session.transport)
+    LOCKSTEP_RETURN_IF_ERROR(
+        openTransport("").moveTo(result.session.transport));
   // Workers share the variables of the servers as memory.
-  if (lane && !(*lane)->isWhole())
-    return unsupported("expected a transport that has all executors of a "
-                       "worker in this process, found one that has others");
-  return lane;
+  if (uint32_t count = result.session.transport->place().count; count > 1)
+    return unsupported(fmt::format("expected a transport that has all "
+                                   "executors of a worker in this process, "
+                                   "found '{}', which connects {} processes",
+                                   result.session.transport->name(), count));
+  return Cluster::create(artifact, std::move(result));
 }
 
 /// A cluster cannot run after an error. Only the worker itself replaces its

@@ -32,7 +32,7 @@ Executor::Executor(Options given)
   // same CPU.
   constexpr auto wakeUpCost = std::chrono::microseconds(60);
   if (options.workers *
-          (options.network ? options.network->executorsInProcess() : 1) *
+          (options.network ? options.network->executorsSharingCpus() : 1) *
           options.clusters <=
       availableCpus())
     spinTime = wakeUpCost;

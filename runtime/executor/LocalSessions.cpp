@@ -22,8 +22,12 @@ LocalSessions::LocalSessions(std::vector<Member> given, Options givenOptions)
                        [this](unsigned index) { return join(index + 1); });
   if (!started.ok())
     return;
+  // Other processes say eight times per deadline how far they are.
+  std::chrono::nanoseconds watchedDeadline = options.deadline;
+  if (options.hasOthers)
+    watchedDeadline += options.deadline / 8;
   watchdog = std::make_unique<Watchdog>(
-      *options.clock, options.deadline, [this] { return sample(); },
+      *options.clock, watchedDeadline, [this] { return sample(); },
       [this](uint64_t run) { return expire(run); },
       [this](uint64_t run, std::chrono::nanoseconds duration) {
         reportWait(run, duration);
@@ -132,6 +136,28 @@ Status LocalSessions::run(const std::vector<std::optional<ProgramId>> &given) {
   return Status::success();
 }
 
+Status
+LocalSessions::await(const std::function<std::vector<uint32_t>()> &missing,
+                     std::string_view what) {
+  if (failed())
+    return failure.poisoned();
+  Network &endpoint = *members.front().endpoint;
+  awaited = &missing;
+  awaitedWhat = what;
+  uint64_t active = runs.begin();
+  for (;;) {
+    uint32_t key = endpoint.events().key();
+    if (failed() || endpoint.isAborted() || missing().empty())
+      break;
+    endpoint.events().sleep(key);
+  }
+  if (!failed() && endpoint.isAborted())
+    fail(endpoint.abortReason());
+  runs.end(active, ends);
+  awaited = nullptr;
+  return failure.status();
+}
+
 //===----------------------------------------------------------------------===//
 // Failures
 //===----------------------------------------------------------------------===//
@@ -172,6 +198,8 @@ void LocalSessions::reportWait(uint64_t run,
   if (!options.onLongWait)
     return;
   runs.inspect(run, [&] {
+    if (awaited)
+      return;
     auto [program, states] = statesOfRun();
     options.onLongWait(describeLongWait(program, states, duration));
   });
@@ -194,16 +222,24 @@ LocalSessions::statesOfRun() const {
   return {program, states};
 }
 
-void LocalSessions::writeReportAndAbort(DeadlineReport &report) {
-  auto [program, states] = statesOfRun();
-  report = describeDeadline(program, states, options.deadline);
+DeadlineReport LocalSessions::describe() const {
+  if (awaited) {
+    std::vector<RankRange> ranks;
+    for (uint32_t executor : (*awaited)())
+      ranks.push_back(members.front().endpoint->executors()[executor]);
+    return describeSilence(awaitedWhat, ranks, options.deadline);
+  }
   // No command is executed before all executors have said what they run.
   for (const Member &member : members)
-    if (std::optional<DeadlineReport> awaited =
-            member.session->findAwaited(options.deadline)) {
-      report = std::move(*awaited);
-      break;
-    }
+    if (std::optional<DeadlineReport> report =
+            member.session->findAwaited(options.deadline))
+      return *report;
+  auto [program, states] = statesOfRun();
+  return describeDeadline(program, states, options.deadline);
+}
+
+void LocalSessions::writeReportAndAbort(DeadlineReport &report) {
+  report = describe();
   if (options.onDeadline)
     options.onDeadline(report);
   fail({StatusCode::deadline, report.text});

@@ -11,7 +11,9 @@
 #include "runtime/transport/Network.h"
 
 #include <atomic>
+#include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace lockstep::runtime {
@@ -54,6 +56,11 @@ public:
   /// part, which may have begun the run, aborts it as `fail` does, so that they
   /// do not wait for those here. Returns `status`.
   Status cannotBegin(const Status &status);
+  /// Waits, outside of a program, until `missing` returns no executors, which
+  /// have to post `what`. Fails after the deadline, and when another process
+  /// aborts.
+  Status await(const std::function<std::vector<uint32_t>()> &missing,
+               std::string_view what);
   /// Executes a program: `parts[member]` is the member's part of it, if any.
   Status run(const std::vector<std::optional<ProgramId>> &parts);
 
@@ -80,6 +87,7 @@ private:
   bool expire(uint64_t run);
   void reportWait(uint64_t run, std::chrono::nanoseconds duration);
   void writeReportAndAbort(DeadlineReport &report);
+  DeadlineReport describe() const;
   /// The current program, and the states of the sessions that take part in it.
   std::pair<std::string_view, std::vector<const ProgramState *>>
   statesOfRun() const;
@@ -93,6 +101,9 @@ private:
   std::atomic<uint64_t> generation{0};
   std::vector<uint64_t> seen;
   std::vector<std::optional<ProgramId>> parts;
+  /// During `await`, its arguments.
+  const std::function<std::vector<uint32_t>()> *awaited = nullptr;
+  std::string_view awaitedWhat;
   /// Threads that have not yet returned from the run.
   std::atomic<size_t> threadsInRun{0};
 

@@ -62,7 +62,8 @@ void VariableValue::write(std::span<const std::byte> bytes) const {
   for (const Pieces &place : places) {
     std::span<const std::byte> rest = bytes;
     for (std::span<std::byte> piece : place) {
-      std::copy_n(rest.begin(), piece.size(), piece.begin());
+      if (piece.data())
+        std::copy_n(rest.begin(), piece.size(), piece.begin());
       rest = rest.subspan(piece.size());
     }
   }

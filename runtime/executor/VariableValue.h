@@ -23,7 +23,8 @@ public:
   VariableValue() = default;
   VariableValue(std::span<std::byte> whole) : places{{whole}} {}
   /// Each place holds the whole value; there is at least one. `copies`
-  /// synchronize it with devices and outlive the value.
+  /// synchronize it with devices and outlive the value. A piece without address
+  /// is not here: writes leave it out.
   explicit VariableValue(std::vector<Pieces> places,
                          std::vector<HostCopy *> copies = {})
       : places(std::move(places)), copies(std::move(copies)) {}

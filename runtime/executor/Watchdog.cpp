@@ -53,7 +53,10 @@ void Watchdog::main() {
     if (now - lastProgress >= deadline) {
       if (expire(current.run))
         return;
-    } else if (now - lastArrival >= waitLimit) {
+    } else if (now - lastArrival >= waitLimit &&
+               now - lastProgress <= deadline / 2) {
+      // Otherwise nobody may make progress any more: the heartbeats of other
+      // processes come late.
       reportWait(current.run, waitLimit);
       waitLimit *= 2;
     }

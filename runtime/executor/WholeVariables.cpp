@@ -47,7 +47,8 @@ WholeVariable joinReplicas(const artifact::Variable &variable,
   uint64_t bytesOfPart = std::exchange(whole.info.type.bytes, 0);
   for (size_t executor : hosts)
     for (unsigned replica = 0; replica < executors[executor].ranks; ++replica) {
-      whole.copies[0].push_back({executor, whole.info.name, replica});
+      whole.copies[0].push_back(
+          {executor, whole.info.name, replica, bytesOfPart});
       whole.info.type.bytes += bytesOfPart;
     }
   return whole;
@@ -94,7 +95,8 @@ wholeVariables(const Artifact &artifact,
       }
       // A server has one executor, so all shards of a variable have one copy.
       for (size_t copy = 0; copy < whole.copies.size(); ++copy)
-        whole.copies[copy].push_back({found[copy], info.name});
+        whole.copies[copy].push_back(
+            {found[copy], info.name, 0, info.type.bytes});
     }
   }
   return result;

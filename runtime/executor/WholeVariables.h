@@ -24,6 +24,7 @@ struct WholeVariable {
     /// The replica of the executor that holds the part, if the elements are
     /// divided among replicas.
     unsigned replica = 0;
+    uint64_t bytes = 0;
   };
 
   VariableInfo info;

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_SUPPORT_RANKRANGE_H
 
 #include <cstdint>
+#include <ranges>
 
 namespace lockstep::runtime {
 
@@ -18,6 +19,11 @@ struct RankRange {
   uint32_t end() const { return first + count; }
   bool operator==(const RankRange &) const = default;
 };
+
+/// To iterate over them.
+inline auto ranksOf(const RankRange &range) {
+  return std::views::iota(range.first, range.end());
+}
 
 } // namespace lockstep::runtime
 

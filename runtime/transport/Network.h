@@ -146,23 +146,29 @@ public:
   /// network still reads memory of this one, so that it can be freed.
   virtual void awaitReaders() = 0;
 
-  /// Broadcasts text that belongs to no program to all executors, once for each
-  /// round of a topic; does not wait. Rounds of a topic are numbered from 0. No
-  /// executor begins a round before it has read the previous round of all
-  /// others, so an endpoint keeps two rounds of each topic and executor. The
-  /// length of a text is not bounded.
-  virtual void post(std::string_view topic, uint64_t round,
-                    std::string text) = 0;
+  /// Sends text that belongs to no program to all executors, or to one, once
+  /// for each round of a topic; does not wait. Rounds of a topic are numbered
+  /// from 0. No executor begins a round before it has read the previous round
+  /// of all others, so an endpoint keeps two rounds of each topic and executor.
+  /// The length of a text is not bounded.
+  virtual void post(std::string_view topic, uint64_t round, std::string text,
+                    std::optional<uint32_t> to = std::nullopt) = 0;
   /// The text that an executor, this one or another, has posted; none if it has
   /// not arrived yet. `events` is notified when it does.
   virtual std::optional<std::string>
   posted(uint32_t executor, std::string_view topic, uint64_t round) const = 0;
+  virtual bool hasPosted(uint32_t executor, std::string_view topic,
+                         uint64_t round) const = 0;
+  /// The text of an executor that has posted it. It is forgotten in this
+  /// process.
+  virtual std::string takePosted(uint32_t executor, std::string_view topic,
+                                 uint64_t round) = 0;
 
   /// A heartbeat: publishes the progress counter of this executor and returns
   /// the sum of those of the others, which watchdogs observe for changes.
   virtual uint64_t exchangeProgress(uint64_t own) = 0;
   /// The number of executors that share the CPUs of this process.
-  virtual uint32_t executorsInProcess() const = 0;
+  virtual uint32_t executorsSharingCpus() const = 0;
 
 protected:
   Network(std::vector<RankRange> given, uint32_t index)

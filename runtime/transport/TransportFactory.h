@@ -5,7 +5,7 @@
 // of an executor what carries out its collectives.
 //
 //   auto transport = *openTransport("threads");
-//   auto endpoints = *transport->connect({{0, 2}, {2, 2}});
+//   auto endpoints = *transport->connect({{0, 2}, {2, 2}}, {0, 0});
 //   ... a session for each endpoint that is not null ...
 //   auto collectives = *transport->create(context); // for each program
 //
@@ -14,6 +14,7 @@
 #ifndef LOCKSTEP_RUNTIME_TRANSPORT_TRANSPORTFACTORY_H
 #define LOCKSTEP_RUNTIME_TRANSPORT_TRANSPORTFACTORY_H
 
+#include "runtime/support/ProcessPlace.h"
 #include "runtime/support/RankRange.h"
 #include "runtime/support/Status.h"
 #include "runtime/transport/Network.h"
@@ -80,14 +81,20 @@ public:
   /// to agree on: they compare it before the first run.
   virtual std::string_view name() const = 0;
   virtual TransportCapabilities capabilities() const = 0;
-  /// Connects executors that have these ranks: one endpoint for each, in this
-  /// order; null for those that are in other processes. Called once for each
-  /// cluster, from any thread; several processes make these calls in the same
-  /// order. Endpoints may outlive the factory. Errors: executors without ranks
-  /// or with the same ranks, none in this process, others that cannot be
-  /// reached.
+  /// The processes that it connects.
+  virtual ProcessPlace place() const { return {}; }
+  /// To be called before the process exits without destroying its objects,
+  /// after an abort: waits, for a limited time, until others do not need it.
+  virtual void leave() {}
+  /// Connects executors that have these ranks and are in these processes: one
+  /// endpoint for each, in this order; null for those that are in other
+  /// processes. Called once for each cluster, from any thread; several
+  /// processes make these calls in the same order. Endpoints may outlive the
+  /// factory. Errors: executors without ranks or with the same ranks, others
+  /// that cannot be reached.
   virtual Expected<std::vector<std::shared_ptr<Network>>>
-  connect(std::vector<RankRange> executors) = 0;
+  connect(std::vector<RankRange> executors,
+          std::vector<uint32_t> processOf) = 0;
   /// What carries out the collectives of a program in memory of the host.
   /// Errors: a member that no executor has, out of memory.
   virtual Expected<std::unique_ptr<Transport>>

@@ -217,16 +217,15 @@ TEST(Coordinator, doneDoesNotWait) {
   EXPECT_TRUE(*coordinator->done());
 }
 
-/// Has the last server of a worker in another process.
-class TransportToAnotherProcess final : public ExchangeFactory {
+/// Of the first of two processes.
+class TwoProcessTransport final : public ExchangeFactory {
 public:
-  std::string_view name() const override { return "another"; }
+  std::string_view name() const override { return "two"; }
+  ProcessPlace place() const override { return {.index = 0, .count = 2}; }
   Expected<std::vector<std::shared_ptr<Network>>>
-  connect(std::vector<RankRange> executors) override {
-    std::vector<std::shared_ptr<Network>> endpoints =
-        *LocalNetwork::create(std::move(executors));
-    endpoints.back() = nullptr;
-    return endpoints;
+  connect(std::vector<RankRange> executors,
+          std::vector<uint32_t> /*processOf*/) override {
+    return LocalNetwork::create(std::move(executors));
   }
 };
 
@@ -236,11 +235,11 @@ TEST(Coordinator, refusesServersInOtherProcesses) {
   build(p);
   CoordinatorOptions options;
   options.workers = 2;
-  options.session.transport = std::make_shared<TransportToAnotherProcess>();
+  options.session.transport = std::make_shared<TwoProcessTransport>();
   EXPECT_EQ(
       Coordinator::create(p.artifact(), std::move(options)).status().message(),
       "expected a transport that has all executors of a worker in this "
-      "process, found one that has others");
+      "process, found 'two', which connects 2 processes");
 }
 
 } // namespace

@@ -43,7 +43,8 @@ public:
     std::vector<RankRange> ranks;
     for (const Part &part : parts)
       ranks.push_back(part.ranks);
-    network = *(*openTransport(""))->connect(ranks);
+    network = *(*openTransport(""))
+                   ->connect(ranks, std::vector<uint32_t>(ranks.size()));
     for (uint32_t i = 0; i < parts.size(); ++i) {
       SessionOptions own = options(i);
       own.role = parts[i].role;

@@ -1,6 +1,7 @@
 //===- TransportTest.cpp - transports by name, over several processes -----===//
 
 #include "FakeClock.h"
+#include "MemoryWire.h"
 #include "TestProgram.h"
 
 #include "runtime/executor/Cluster.h"
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <functional>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -79,28 +81,22 @@ TEST(OpenTransport, threadsIsTheDefault) {
                                    .isBitIdentical = true}));
 }
 
-/// The transport of one of several processes, which here are threads: of the
-/// executors it has those that `isHere` says.
+/// The transport of one of several processes, which here are threads.
 class ProcessTransport final : public ExchangeFactory {
 public:
-  using Endpoints = std::vector<std::shared_ptr<Network>>;
-
-  ProcessTransport(const Endpoints &all, std::vector<bool> isHere)
-      : all(all), isHere(std::move(isHere)) {}
+  explicit ProcessTransport(std::shared_ptr<WireThread> thread)
+      : thread(std::move(thread)) {}
 
   std::string_view name() const override { return "processes"; }
-  Expected<Endpoints> connect(std::vector<RankRange> executors) override {
-    Endpoints own = all;
-    EXPECT_EQ(executors.size(), own.size());
-    for (size_t i = 0; i < own.size(); ++i)
-      if (!isHere[i])
-        own[i] = nullptr;
-    return own;
+  ProcessPlace place() const override { return thread->place(); }
+  Expected<std::vector<std::shared_ptr<Network>>>
+  connect(std::vector<RankRange> executors,
+          std::vector<uint32_t> processOf) override {
+    return thread->connect(std::move(executors), std::move(processOf));
   }
 
 private:
-  const Endpoints &all;
-  std::vector<bool> isHere;
+  std::shared_ptr<WireThread> thread;
 };
 
 constexpr unsigned replicaCount = 5;
@@ -133,19 +129,18 @@ int64_t numberIn(std::span<const std::byte> bytes) {
   return value;
 }
 
-/// Three executors with replicas 0-1, 2-3 and 4. The first process has the
-/// first and the last of them, the second process the one between.
+/// Three executors with replicas 0-1, 2-3 and 4. The first process has two of
+/// them.
 struct TwoProcesses {
   TwoProcesses() {
     build(program);
-    endpoints = *LocalNetwork::create({{0, 2}, {2, 2}, {4, 1}});
     std::shared_ptr<const Artifact> artifact = program.artifact();
-    for (bool isFirst : {true, false}) {
-      auto transport = std::make_shared<ProcessTransport>(
-          endpoints, std::vector<bool>{isFirst, !isFirst, isFirst});
+    for (const auto &thread : processes.threads) {
       Expected<std::unique_ptr<Cluster>> cluster = Cluster::create(
           artifact,
-          {.session = {.transport = transport, .workers = 2}, .executors = 3});
+          {.session = {.transport = std::make_shared<ProcessTransport>(thread),
+                       .workers = 2},
+           .executors = 3});
       EXPECT_TRUE(cluster.ok()) << cluster.status().message();
       clusters.push_back(std::move(*cluster));
     }
@@ -161,15 +156,21 @@ struct TwoProcesses {
   std::array<Status, 2> run(int64_t first) {
     for (unsigned r = 0; r < replicaCount; ++r)
       batches[r].x = first + r;
+    return inBoth([](Cluster &cluster) { return cluster.run("main"); });
+  }
+
+  /// Calls a function for both at the same time.
+  std::array<Status, 2>
+  inBoth(const std::function<Status(Cluster &)> &function) {
     std::array<Status, 2> statuses;
-    std::thread other([&] { statuses[1] = clusters[1]->run("main"); });
-    statuses[0] = clusters[0]->run("main");
+    std::thread other([&] { statuses[1] = function(*clusters[1]); });
+    statuses[0] = function(*clusters[0]);
     other.join();
     return statuses;
   }
 
   TestProgram program{replicaCount};
-  ProcessTransport::Endpoints endpoints;
+  MemoryProcesses processes{2, 1};
   std::array<Batch, replicaCount> batches{};
   std::vector<std::unique_ptr<Cluster>> clusters;
 };
@@ -203,16 +204,61 @@ TEST(ClusterOfSeveralProcesses, knowsWhatIsElsewhere) {
     isHere.push_back(executor.isHere);
     workers.push_back(executor.workers);
   }
-  EXPECT_EQ(isHere, (std::vector<bool>{true, false, true}));
-  EXPECT_EQ(workers, (std::vector<unsigned>{1, 0, 1}));
-  EXPECT_TRUE(first.hasReplica(4));
-  EXPECT_FALSE(first.hasReplica(2));
+  EXPECT_EQ(isHere, (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(workers, (std::vector<unsigned>{1, 1, 0}));
+  EXPECT_EQ(first.replicasHere(), (RankRange{0, 4}));
+  EXPECT_EQ(processes.clusters[1]->replicasHere(), (RankRange{4, 1}));
+  EXPECT_TRUE(first.hasReplica(3));
+  EXPECT_FALSE(first.hasReplica(4));
   EXPECT_FALSE(first.hasReplica(replicaCount));
-  EXPECT_TRUE(processes.clusters[0]->variable("own", 4).has_value());
-  EXPECT_FALSE(processes.clusters[0]->variable("own", 2).has_value());
-  EXPECT_TRUE(first.output(0, "sum", 2).empty());
-  EXPECT_EQ(processes.clusters[0]->bindInput(0, 2, nullptr).message(),
-            "replica 2 is executed in another process");
+  EXPECT_EQ(processes.clusters[0]->bindInput(0, 4, nullptr).message(),
+            "replica 4 is executed in another process");
+}
+
+// The first process gets what the replicas of others hold, on request; the
+// others do not keep it.
+TEST(ClusterOfSeveralProcesses, collectsValues) {
+  TwoProcesses processes;
+  for (const Status &status : processes.run(7))
+    ASSERT_TRUE(status.ok()) << status.message();
+  Cluster &first = *processes.clusters[0], &second = *processes.clusters[1];
+  EXPECT_EQ(numberIn(first.variable("own", 4)->read()), 0);
+  for (const Status &status : processes.inBoth(
+           [](Cluster &cluster) { return cluster.collectVariables(); }))
+    ASSERT_TRUE(status.ok()) << status.message();
+  for (unsigned r = 0; r < replicaCount; ++r)
+    EXPECT_EQ(numberIn(first.variable("own", r)->read()), 7 + r);
+  int64_t value = 3;
+  second.variable("own", 0)->write(std::as_bytes(std::span(&value, 1)));
+  EXPECT_EQ(second.variable("own", 0)->size(), sizeof value);
+  EXPECT_EQ(numberIn(first.variable("own", 0)->read()), 7);
+  // Outputs that are equal on all replicas are known everywhere.
+  EXPECT_EQ(numberIn(first.output(0, "sum", 4)), 5 * 7 + 10);
+  EXPECT_EQ(numberIn(second.output(0, "sum", 0)), 5 * 7 + 10);
+}
+
+TEST(ClusterOfSeveralProcesses, exchangesTexts) {
+  TwoProcesses processes;
+  for (int round = 0; round < 5; ++round)
+    for (const Status &status : processes.inBoth([&](Cluster &cluster) {
+           uint32_t own = cluster.place().index;
+           auto texts = cluster.exchange("test", "texts",
+                                         fmt::format("{}.{}", round, own));
+           if (!texts)
+             return texts.status();
+           EXPECT_EQ(*texts,
+                     (std::vector<std::string>{fmt::format("{}.0", round),
+                                               fmt::format("{}.1", round)}));
+           return Status::success();
+         }))
+      EXPECT_TRUE(status.ok()) << status.message();
+  for (const Status &status : processes.inBoth([](Cluster &cluster) {
+         return cluster.requireSame(
+             {{"seed", "1"}, {"steps", cluster.place().index ? "3" : "4"}});
+       }))
+    EXPECT_EQ(status.message(),
+              "executors must have the same steps: found '3' in executor 2 "
+              "(rank 4), '4' in executor 0 (ranks 0-1)");
 }
 
 TEST(ClusterOfSeveralProcesses, endsWhenAnotherProcessAborts) {
@@ -221,44 +267,71 @@ TEST(ClusterOfSeveralProcesses, endsWhenAnotherProcessAborts) {
   std::array<Status, 2> statuses = processes.run(0);
   EXPECT_FALSE(statuses[1].ok());
   EXPECT_EQ(statuses[0].message(),
-            "executor 1 (ranks 2-3) has aborted the run: enough");
+            "executor 2 (rank 4) has aborted the run: enough");
   EXPECT_TRUE(processes.clusters[0]->poisoned());
 }
+
+/// One of two processes, each with an executor, without delays between them.
+class PairTransport final : public ExchangeFactory {
+public:
+  using Endpoints = std::vector<std::shared_ptr<Network>>;
+
+  PairTransport(const Endpoints &both, uint32_t index)
+      : both(both), index(index) {}
+
+  std::string_view name() const override { return "pair"; }
+  ProcessPlace place() const override { return {.index = index, .count = 2}; }
+  Expected<Endpoints> connect(std::vector<RankRange> /*executors*/,
+                              std::vector<uint32_t> processOf) override {
+    EXPECT_EQ(processOf, (std::vector<uint32_t>{0, 1}));
+    Endpoints own = both;
+    own[1 - index] = nullptr;
+    return own;
+  }
+
+private:
+  const Endpoints &both;
+  const uint32_t index;
+};
 
 /// Two processes with a replica each.
 struct OneReplicaEach {
   explicit OneReplicaEach(TestProgram &p) {
-    endpoints = *LocalNetwork::create({{0, 1}, {1, 1}});
     std::shared_ptr<const Artifact> artifact = p.artifact();
-    for (unsigned process : {0, 1}) {
-      auto transport = std::make_shared<ProcessTransport>(
-          endpoints, std::vector<bool>{process == 0, process == 1});
-      clusters.push_back(
-          *Cluster::create(artifact, {.session = {.transport = transport,
-                                                  .workers = 1,
-                                                  .clock = &clocks[process]},
-                                      .executors = 2}));
-    }
+    for (unsigned process : {0, 1})
+      clusters.push_back(*Cluster::create(
+          artifact, {.session = {.transport = std::make_shared<PairTransport>(
+                                     endpoints, process),
+                                 .workers = 1,
+                                 .clock = &clocks[process]}}));
   }
 
   std::array<FakeClock, 2> clocks;
-  ProcessTransport::Endpoints endpoints;
+  PairTransport::Endpoints endpoints = *LocalNetwork::create({{0, 1}, {1, 1}});
   std::vector<std::unique_ptr<Cluster>> clusters;
 };
 
 TEST(ClusterOfSeveralProcesses, hasAnExecutorInEachProcess) {
-  TestProgram p(2);
-  build(p);
-  ProcessTransport::Endpoints endpoints =
-      *LocalNetwork::create({{0, 1}, {1, 1}});
-  auto transport = std::make_shared<ProcessTransport>(
-      endpoints, std::vector<bool>{false, false});
-  EXPECT_EQ(Cluster::create(p.artifact(), {.session = {.transport = transport},
-                                           .executors = 2})
-                .status()
-                .message(),
-            "expected transport 'processes' to connect 2 executors, at least "
-            "one of them in this process, found 2 with 0 here");
+  auto error = [](unsigned replicas, unsigned executors) {
+    TestProgram p(replicas);
+    build(p);
+    MemoryProcesses processes(3, 0);
+    return Cluster::create(
+               p.artifact(),
+               {.session = {.transport = std::make_shared<ProcessTransport>(
+                                processes.threads[0])},
+                .executors = executors})
+        .status()
+        .message();
+  };
+  EXPECT_EQ(error(2, 0),
+            "expected 1 to 2 processes, at most one for each replica, found 3");
+  EXPECT_EQ(error(5, 2),
+            "expected 3 to 5 executors, at least one for each process and at "
+            "most one for each replica, found 2");
+  EXPECT_EQ(error(5, 6),
+            "expected 3 to 5 executors, at least one for each process and at "
+            "most one for each replica, found 6");
 }
 
 TEST(ClusterOfSeveralProcesses, isNotWaitedForIfItCannotBegin) {
@@ -283,14 +356,13 @@ TEST(ClusterOfSeveralProcesses, namesWhoHasNotSaidWhatItRuns) {
   TestProgram p(2);
   build(p);
   FakeClock clock;
-  ProcessTransport::Endpoints endpoints =
-      *LocalNetwork::create({{0, 1}, {1, 1}});
-  auto transport = std::make_shared<ProcessTransport>(
-      endpoints, std::vector<bool>{true, false});
+  MemoryProcesses processes(2, 3);
   std::unique_ptr<Cluster> cluster = *Cluster::create(
       p.artifact(),
-      {.session = {.transport = transport, .workers = 1, .clock = &clock},
-       .executors = 2});
+      {.session = {.transport =
+                       std::make_shared<ProcessTransport>(processes.threads[0]),
+                   .workers = 1,
+                   .clock = &clock}});
   Batch batch{7};
   ASSERT_TRUE(
       cluster->bindInput(0, 0, reinterpret_cast<std::byte *>(&batch)).ok());
@@ -353,7 +425,11 @@ TEST(ClusterOfSeveralProcesses, hasToAgreeOnTheTransport) {
   TestProgram p(2);
   build(p);
   std::shared_ptr<const Artifact> artifact = p.artifact();
-  auto endpoints = *LocalNetwork::create({{0, 1}, {1, 1}});
+  MemoryProcesses processes(2, 4);
+  std::vector<std::shared_ptr<Network>> endpoints;
+  for (uint32_t i : {0, 1})
+    endpoints.push_back(
+        (*processes.threads[i]->connect({{0, 1}, {1, 1}}, {0, 1}))[i]);
   std::vector<std::unique_ptr<Session>> sessions;
   for (uint32_t i = 0; i < 2; ++i) {
     SessionOptions options;
@@ -362,8 +438,8 @@ TEST(ClusterOfSeveralProcesses, hasToAgreeOnTheTransport) {
     options.network = endpoints[i];
     options.workers = 1;
     if (i == 1)
-      options.transport = std::make_shared<ProcessTransport>(
-          endpoints, std::vector<bool>{false, true});
+      options.transport =
+          std::make_shared<ProcessTransport>(processes.threads[1]);
     sessions.push_back(*Session::create(artifact, std::move(options)));
   }
   Batch batch{};

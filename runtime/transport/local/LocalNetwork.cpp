@@ -15,9 +15,51 @@ static std::string rangeText(const RankRange &range) {
              : fmt::format("ranks {}-{}", range.first, range.end() - 1);
 }
 
-Expected<std::vector<std::shared_ptr<Network>>>
-LocalNetwork::create(std::vector<RankRange> executors,
-                     std::optional<Link> link) {
+/// State shared by the endpoints. It owns them and lives as long as any of them
+/// is used.
+struct LocalNetwork::Shared final : RemoteArrivals {
+  void message(Message &message, uint32_t executor) override {
+    endpoints[executor]->deliver(message);
+  }
+  void abort(uint32_t executor, const Status &reason) override {
+    keepFirst(executor, reason);
+  }
+  /// False if there has been an abort before.
+  bool keepFirst(uint32_t executor, const Status &reason);
+  void post(uint32_t executor, std::string_view topic, uint64_t round,
+            std::string text) override;
+  void progress(uint32_t executor, uint64_t count) override {
+    progressOf[executor].store(count, std::memory_order_relaxed);
+  }
+  std::string *find(uint32_t executor, std::string_view topic, uint64_t round);
+  template <typename Function> void forEach(Function function) const {
+    for (const auto &endpoint : endpoints)
+      if (endpoint)
+        function(*endpoint);
+  }
+  void notifyAll() const {
+    forEach([](LocalNetwork &endpoint) { endpoint.events().notify(); });
+  }
+
+  /// By executor; null for those of other processes.
+  std::vector<std::unique_ptr<LocalNetwork>> endpoints;
+  uint32_t sharingCpus = 0;
+  std::atomic<bool> aborted{false};
+  mutable std::mutex mutex;
+  Status reason;
+  uint32_t abortedBy = 0;
+  /// By topic and round, the post of each executor.
+  std::map<std::pair<std::string, uint64_t>, std::map<uint32_t, std::string>>
+      posts;
+  /// By executor, its latest heartbeat.
+  std::vector<std::atomic<uint64_t>> progressOf;
+  /// Null: messages arrive at once. Ends before the endpoints.
+  std::unique_ptr<SlowLink> link;
+  /// Null if all executors are here. Ends before the endpoints.
+  std::unique_ptr<RemoteExecutors> remote;
+};
+
+static Status checkRanks(const std::vector<RankRange> &executors) {
   std::vector<RankRange> sorted = executors;
   std::sort(
       sorted.begin(), sorted.end(),
@@ -32,14 +74,38 @@ LocalNetwork::create(std::vector<RankRange> executors,
           fmt::format("expected each rank in one executor, found {} in {}",
                       rangeText(sorted[i - 1]), rangeText(sorted[i])));
   }
+  return Status::success();
+}
+
+std::shared_ptr<LocalNetwork::Shared>
+LocalNetwork::share(const std::vector<RankRange> &executors,
+                    const std::vector<bool> &isHere) {
   auto shared = std::make_shared<Shared>();
+  shared->progressOf = std::vector<std::atomic<uint64_t>>(executors.size());
+  shared->sharingCpus = uint32_t(std::ranges::count(isHere, true));
+  for (uint32_t i = 0; i < executors.size(); ++i)
+    shared->endpoints.emplace_back(
+        isHere[i] ? new LocalNetwork(executors, i, *shared) : nullptr);
+  return shared;
+}
+
+/// A pointer to one endpoint keeps all of them alive: another executor may put
+/// a message into any mailbox at any time.
+std::vector<std::shared_ptr<Network>>
+LocalNetwork::endpointsOf(const std::shared_ptr<Shared> &shared) {
   std::vector<std::shared_ptr<Network>> endpoints;
-  for (uint32_t i = 0; i < executors.size(); ++i) {
-    shared->endpoints.emplace_back(new LocalNetwork(executors, i, *shared));
-    // A pointer to one endpoint keeps all of them alive: another executor may
-    // put a message into any mailbox at any time.
-    endpoints.emplace_back(shared, shared->endpoints.back().get());
-  }
+  for (const auto &endpoint : shared->endpoints)
+    endpoints.push_back(
+        endpoint ? std::shared_ptr<Network>(shared, endpoint.get()) : nullptr);
+  return endpoints;
+}
+
+Expected<std::vector<std::shared_ptr<Network>>>
+LocalNetwork::create(std::vector<RankRange> executors,
+                     std::optional<Link> link) {
+  LOCKSTEP_RETURN_IF_ERROR(checkRanks(executors));
+  std::shared_ptr<Shared> shared =
+      share(executors, std::vector<bool>(executors.size(), true));
   if (link) {
     Expected<std::unique_ptr<SlowLink>> slow = SlowLink::create(
         *link, executors.size(), [state = shared.get()](Message &message) {
@@ -49,7 +115,22 @@ LocalNetwork::create(std::vector<RankRange> executors,
       return slow.status();
     shared->link = std::move(*slow);
   }
-  return endpoints;
+  return endpointsOf(shared);
+}
+
+Expected<std::vector<std::shared_ptr<Network>>>
+LocalNetwork::create(std::vector<RankRange> executors,
+                     const std::vector<bool> &isHere, uint32_t sharingCpus,
+                     const MakeRemote &makeRemote) {
+  LOCKSTEP_RETURN_IF_ERROR(checkRanks(executors));
+  std::shared_ptr<Shared> shared = share(executors, isHere);
+  shared->sharingCpus = sharingCpus;
+  shared->remote = makeRemote(*shared);
+  return endpointsOf(shared);
+}
+
+uint32_t LocalNetwork::executorsSharingCpus() const {
+  return shared.sharingCpus;
 }
 
 void LocalNetwork::send(Message &message) {
@@ -57,18 +138,25 @@ void LocalNetwork::send(Message &message) {
   count(message);
   sent.fetch_add(1, std::memory_order_relaxed);
   if (shared.link && message.to != index)
-    return shared.link->send(message);
-  shared.endpoints[message.to]->deliver(message);
+    shared.link->send(message);
+  else if (const auto &receiver = shared.endpoints[message.to])
+    receiver->deliver(message);
+  else
+    shared.remote->send(message);
 }
 
 void LocalNetwork::release(Message &message) {
-  shared.endpoints[message.from]->deliver(message);
+  if (const auto &sender = shared.endpoints[message.from])
+    sender->deliver(message);
+  else
+    shared.remote->release(message);
 }
 
 uint64_t LocalNetwork::messages() const {
   uint64_t sum = 0;
-  for (const auto &endpoint : shared.endpoints)
-    sum += endpoint->sent.load(std::memory_order_seq_cst);
+  shared.forEach([&](LocalNetwork &endpoint) {
+    sum += endpoint.sent.load(std::memory_order_seq_cst);
+  });
   return sum;
 }
 
@@ -76,20 +164,26 @@ uint64_t LocalNetwork::messages() const {
 // Abort
 //===----------------------------------------------------------------------===//
 
-void LocalNetwork::abort(const Status &reason) {
+bool LocalNetwork::Shared::keepFirst(uint32_t executor, const Status &given) {
   {
-    std::lock_guard<std::mutex> lock(shared.mutex);
-    if (!shared.reason.ok())
-      return;
-    shared.abortedBy = index;
-    shared.reason = reason.withContext(fmt::format(
-        "executor {} ({}) has aborted the run", index, rangeText(ownRanks())));
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!reason.ok())
+      return false;
+    abortedBy = executor;
+    reason = given;
   }
-  shared.aborted.store(true, std::memory_order_seq_cst);
-  if (shared.link)
-    shared.link->close();
-  for (const auto &endpoint : shared.endpoints)
-    endpoint->events().notify();
+  aborted.store(true, std::memory_order_seq_cst);
+  if (link)
+    link->close();
+  notifyAll();
+  return true;
+}
+
+void LocalNetwork::abort(const Status &reason) {
+  Status named = reason.withContext(fmt::format(
+      "executor {} ({}) has aborted the run", index, rangeText(ownRanks())));
+  if (shared.keepFirst(index, named) && shared.remote)
+    shared.remote->abort(index, named);
 }
 
 bool LocalNetwork::isAborted() const {
@@ -126,43 +220,80 @@ void LocalNetwork::awaitReaders() {
   // The executor that aborts may not have closed the link yet.
   if (shared.link)
     shared.link->close();
-  for (const auto &endpoint : shared.endpoints)
-    while (endpoint.get() != this &&
-           endpoint->readers.load(std::memory_order_seq_cst) != 0)
+  if (shared.remote)
+    shared.remote->awaitReaders();
+  shared.forEach([&](LocalNetwork &endpoint) {
+    while (&endpoint != this &&
+           endpoint.readers.load(std::memory_order_seq_cst) != 0)
       ::sched_yield();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Posts and heartbeats
+//===----------------------------------------------------------------------===//
+
+void LocalNetwork::Shared::post(uint32_t executor, std::string_view topic,
+                                uint64_t round, std::string text) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::string name(topic);
+    if (round >= 2)
+      posts.erase({name, round - 2});
+    posts[{name, round}][executor] = std::move(text);
+  }
+  notifyAll();
 }
 
 void LocalNetwork::post(std::string_view topic, uint64_t round,
-                        std::string text) {
-  {
-    std::lock_guard<std::mutex> lock(shared.mutex);
-    std::string name(topic);
-    if (round >= 2)
-      shared.posts.erase({name, round - 2});
-    shared.posts[{name, round}][index] = std::move(text);
-  }
-  for (const auto &endpoint : shared.endpoints)
-    endpoint->events().notify();
+                        std::string text, std::optional<uint32_t> to) {
+  if (shared.remote && !(to && shared.endpoints[*to]))
+    shared.remote->post(index, to, topic, round, text);
+  if (!to || shared.endpoints[*to])
+    shared.post(index, topic, round, std::move(text));
+}
+
+/// Null if there is none. With the mutex.
+std::string *LocalNetwork::Shared::find(uint32_t executor,
+                                        std::string_view topic,
+                                        uint64_t round) {
+  auto ofRound = posts.find({std::string(topic), round});
+  if (ofRound == posts.end())
+    return nullptr;
+  auto post = ofRound->second.find(executor);
+  return post == ofRound->second.end() ? nullptr : &post->second;
 }
 
 std::optional<std::string> LocalNetwork::posted(uint32_t executor,
                                                 std::string_view topic,
                                                 uint64_t round) const {
   std::lock_guard<std::mutex> lock(shared.mutex);
-  auto posts = shared.posts.find({std::string(topic), round});
-  if (posts == shared.posts.end())
-    return std::nullopt;
-  auto post = posts->second.find(executor);
-  return post == posts->second.end() ? std::nullopt
-                                     : std::optional(post->second);
+  std::string *text = shared.find(executor, topic, round);
+  return text ? std::optional(*text) : std::nullopt;
+}
+
+bool LocalNetwork::hasPosted(uint32_t executor, std::string_view topic,
+                             uint64_t round) const {
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  return shared.find(executor, topic, round) != nullptr;
+}
+
+std::string LocalNetwork::takePosted(uint32_t executor, std::string_view topic,
+                                     uint64_t round) {
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  std::string text = std::move(*shared.find(executor, topic, round));
+  shared.posts[{std::string(topic), round}].erase(executor);
+  return text;
 }
 
 uint64_t LocalNetwork::exchangeProgress(uint64_t own) {
-  progress.store(own, std::memory_order_relaxed);
+  shared.progress(index, own);
+  if (shared.remote)
+    shared.remote->progress(index, own);
   uint64_t sum = 0;
-  for (const auto &endpoint : shared.endpoints)
-    if (endpoint.get() != this)
-      sum += endpoint->progress.load(std::memory_order_relaxed);
+  for (uint32_t executor = 0; executor < shared.progressOf.size(); ++executor)
+    if (executor != index)
+      sum += shared.progressOf[executor].load(std::memory_order_relaxed);
   return sum;
 }
 

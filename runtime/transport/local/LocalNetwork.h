@@ -1,4 +1,4 @@
-//===- LocalNetwork.h - executors of one process ----------------*- C++ -*-===//
+//===- LocalNetwork.h - the executors of a process --------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRANSPORT_LOCAL_LOCALNETWORK_H
 #define LOCKSTEP_RUNTIME_TRANSPORT_LOCAL_LOCALNETWORK_H
@@ -6,14 +6,49 @@
 #include "runtime/transport/Network.h"
 #include "runtime/transport/local/SlowLink.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 
 namespace lockstep::runtime {
 
-/// All executors are in this process: receivers read a message in the memory of
-/// its sender.
+/// Receives what executors of other processes send to those of this one.
+/// Thread-safe.
+class RemoteArrivals {
+public:
+  virtual ~RemoteArrivals() = default;
+  /// A message for `message.to`, which returns it by
+  /// `RemoteExecutors::release`; or one of `message.from`, which has been
+  /// released.
+  virtual void message(Message &message, uint32_t executor) = 0;
+  /// As in `Network::abort`, by another executor; `reason` names it.
+  virtual void abort(uint32_t executor, const Status &reason) = 0;
+  virtual void post(uint32_t executor, std::string_view topic, uint64_t round,
+                    std::string text) = 0;
+  virtual void progress(uint32_t executor, uint64_t count) = 0;
+};
+
+/// Reaches the executors of other processes, for those of this one. Its
+/// functions do what those of `Network` do that have the same names.
+/// Thread-safe.
+class RemoteExecutors {
+public:
+  virtual ~RemoteExecutors() = default;
+  virtual void send(Message &message) = 0;
+  virtual void release(Message &message) = 0;
+  virtual void abort(uint32_t executor, const Status &reason) = 0;
+  /// To one executor, or to all of other processes.
+  virtual void post(uint32_t executor, std::optional<uint32_t> to,
+                    std::string_view topic, uint64_t round,
+                    const std::string &text) = 0;
+  virtual void progress(uint32_t executor, uint64_t count) = 0;
+  /// After an abort: returns when the bytes of messages are no longer read.
+  virtual void awaitReaders() = 0;
+};
+
+/// The executors of this process read messages in the memory of their sender.
+/// Others are reached by a `RemoteExecutors`.
 class LocalNetwork final : public Network {
 public:
   /// One endpoint for each executor, in this order. They may be destroyed in
@@ -24,6 +59,16 @@ public:
   create(std::vector<RankRange> executors,
          std::optional<Link> link = std::nullopt);
 
+  using MakeRemote =
+      std::function<std::unique_ptr<RemoteExecutors>(RemoteArrivals &)>;
+  /// The same for several processes; null for executors that are not here. The
+  /// `RemoteArrivals` live until the remote executors have been destroyed.
+  /// `sharingCpus` is the number of executors that share the CPUs of this
+  /// process, those of other processes included.
+  static Expected<std::vector<std::shared_ptr<Network>>>
+  create(std::vector<RankRange> executors, const std::vector<bool> &isHere,
+         uint32_t sharingCpus, const MakeRemote &makeRemote);
+
   void send(Message &message) override;
   void release(Message &message) override;
   void abort(const Status &reason) override;
@@ -33,40 +78,33 @@ public:
   bool beginReading() override;
   void endReading() override;
   void awaitReaders() override;
-  void post(std::string_view topic, uint64_t round, std::string text) override;
+  void post(std::string_view topic, uint64_t round, std::string text,
+            std::optional<uint32_t> to = std::nullopt) override;
   std::optional<std::string> posted(uint32_t executor, std::string_view topic,
                                     uint64_t round) const override;
+  bool hasPosted(uint32_t executor, std::string_view topic,
+                 uint64_t round) const override;
+  std::string takePosted(uint32_t executor, std::string_view topic,
+                         uint64_t round) override;
   uint64_t exchangeProgress(uint64_t own) override;
-  uint32_t executorsInProcess() const override {
-    return uint32_t(ranks.size());
-  }
+  uint32_t executorsSharingCpus() const override;
 
   /// Messages sent between all executors so far: if the count has not changed
   /// while all executors were idle, they still are, unless a link delays one.
   uint64_t messages() const;
 
 private:
-  /// State shared by the endpoints. It owns them and lives as long as any of
-  /// them is used.
-  struct Shared {
-    std::vector<std::unique_ptr<LocalNetwork>> endpoints;
-    std::atomic<bool> aborted{false};
-    std::mutex mutex;
-    Status reason;
-    uint32_t abortedBy = 0;
-    /// By topic and round, the post of each executor.
-    std::map<std::pair<std::string, uint64_t>, std::map<uint32_t, std::string>>
-        posts;
-    /// Null: messages arrive at once. Ends before the endpoints.
-    std::unique_ptr<SlowLink> link;
-  };
+  struct Shared;
 
+  static std::shared_ptr<Shared> share(const std::vector<RankRange> &executors,
+                                       const std::vector<bool> &isHere);
+  static std::vector<std::shared_ptr<Network>>
+  endpointsOf(const std::shared_ptr<Shared> &shared);
   LocalNetwork(std::vector<RankRange> executors, uint32_t index, Shared &shared)
       : Network(std::move(executors), index), shared(shared) {}
 
   Shared &shared;
   alignas(64) std::atomic<uint64_t> sent{0};
-  std::atomic<uint64_t> progress{0};
   /// Number of threads that read messages.
   std::atomic<uint32_t> readers{0};
 };

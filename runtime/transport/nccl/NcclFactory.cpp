@@ -1,14 +1,14 @@
 //===- NcclFactory.cpp - the transport "nccl" -----------------------------===//
 //
-// A plugin for executors on GPUs of one process. Their data goes from GPU to
-// GPU; what NCCL cannot carry, such as values of dynamic size, goes through the
-// host's memory, as with `threads`.
+// A plugin for executors on GPUs. Their data goes from GPU to GPU; messages
+// between hosts, which carry what NCCL cannot, such as values of dynamic size,
+// are those of another transport: "nccl:mpi" for several processes, else
+// "nccl:threads".
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/support/Plugin.h"
 #include "runtime/transport/exchange/ExchangeFactory.h"
-#include "runtime/transport/local/LocalNetwork.h"
 #include "runtime/transport/nccl/NcclTransport.h"
 
 #include <fmt/format.h>
@@ -22,17 +22,22 @@ namespace {
 
 class NcclFactory final : public ExchangeFactory {
 public:
-  explicit NcclFactory(const NcclApi &api) : api(api) {}
+  NcclFactory(const NcclApi &api, std::shared_ptr<TransportFactory> host)
+      : api(api), host(std::move(host)),
+        fullName(fmt::format("nccl:{}", this->host->name())) {}
 
-  std::string_view name() const override { return "nccl"; }
+  std::string_view name() const override { return fullName; }
+  ProcessPlace place() const override { return host->place(); }
+  void leave() override { host->leave(); }
   TransportCapabilities capabilities() const override {
     TransportCapabilities capabilities = ExchangeFactory::capabilities();
     capabilities.acceptsDeviceMemory = true;
     return capabilities;
   }
   Expected<std::vector<std::shared_ptr<Network>>>
-  connect(std::vector<RankRange> executors) override {
-    return LocalNetwork::create(std::move(executors));
+  connect(std::vector<RankRange> executors,
+          std::vector<uint32_t> processOf) override {
+    return host->connect(std::move(executors), std::move(processOf));
   }
   Expected<std::unique_ptr<DeviceTransport>>
   createOnDevice(TransportContext context) override {
@@ -60,6 +65,8 @@ private:
   }
 
   const NcclApi &api;
+  const std::shared_ptr<TransportFactory> host;
+  const std::string fullName;
   std::mutex mutex;
   std::map<const NetworkInbox *, std::weak_ptr<Communicators>> known;
 };
@@ -72,14 +79,21 @@ extern "C" __attribute__((visibility("default"))) void
 lockstepOpenTransport(std::string_view options, uint32_t /*user*/,
                       std::unique_ptr<TransportFactory> &transport,
                       Status &status) {
-  if (!options.empty()) {
-    status = invalidArgument(
-        fmt::format("expected no options, found '{}'", options));
+  if (!options.empty() && options != "mpi" && options != "threads") {
+    status = invalidArgument(fmt::format(
+        "expected 'nccl:threads' or 'nccl:mpi', found 'nccl:{}'", options));
     return;
   }
+  if (options.empty())
+    options = isOneOfSeveralProcesses() ? "mpi" : "threads";
   Expected<const NcclApi *> api = NcclApi::load();
-  if (api)
-    transport = std::make_unique<NcclFactory>(**api);
-  else
+  if (!api) {
     status = api.status();
+    return;
+  }
+  Expected<std::shared_ptr<TransportFactory>> host = openTransport(options);
+  if (host)
+    transport = std::make_unique<NcclFactory>(**api, std::move(*host));
+  else
+    status = host.status();
 }

@@ -13,7 +13,8 @@ class ThreadsFactory final : public ExchangeFactory {
 public:
   std::string_view name() const override { return "threads"; }
   Expected<std::vector<std::shared_ptr<Network>>>
-  connect(std::vector<RankRange> executors) override {
+  connect(std::vector<RankRange> executors,
+          std::vector<uint32_t> /*processOf*/) override {
     return LocalNetwork::create(std::move(executors));
   }
 };

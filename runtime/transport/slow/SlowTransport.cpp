@@ -26,7 +26,8 @@ public:
 
   std::string_view name() const override { return fullName; }
   Expected<std::vector<std::shared_ptr<Network>>>
-  connect(std::vector<RankRange> executors) override {
+  connect(std::vector<RankRange> executors,
+          std::vector<uint32_t> /*processOf*/) override {
     return LocalNetwork::create(std::move(executors), link);
   }
 

@@ -1,0 +1,34 @@
+//===- ProcessPlace.h - a process among several -----------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_SUPPORT_PROCESSPLACE_H
+#define LOCKSTEP_RUNTIME_SUPPORT_PROCESSPLACE_H
+
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Which of the processes that execute an artifact together this one is.
+struct ProcessPlace {
+  /// Its number, among all.
+  uint32_t index = 0, count = 1;
+  /// Those of its host before it.
+  std::vector<uint32_t> beforeOnHost = {};
+  /// Processes of the host that may use a CPU of this one, itself included.
+  uint32_t sharingCpus = 1;
+};
+
+/// Whether `mpirun` has started this process together with others.
+inline bool isOneOfSeveralProcesses() {
+  // Of Open MPI, and of MPICH and those that are made from it.
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char *count = std::getenv(name); count && std::atoi(count) > 1)
+      return true;
+  return false;
+}
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_SUPPORT_PROCESSPLACE_H
