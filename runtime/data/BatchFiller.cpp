@@ -96,6 +96,8 @@ Status BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
   batch.epoch = cursor.epoch;
   batch.examples = end - cursor.position;
   for (unsigned replica = 0; replica < replicas; ++replica) {
+    if (!inputs[replica])
+      continue;
     // With a dynamic number of rows, the examples of the batch are divided
     // among the replicas. Otherwise each replica has the same number of rows,
     // and those after the last example are padding.

@@ -22,9 +22,10 @@ public:
   uint64_t batchesFrom(uint64_t position) const;
   uint64_t droppedExamples() const;
 
-  /// Writes the batch at the cursor to `inputs` (one pointer for each replica)
-  /// and advances the cursor. Sets all fields of `batch` except `inputs`.
-  /// Errors: those of `NpyArray::read`; then the batch is invalid.
+  /// Writes the batch at the cursor to `inputs` (one pointer for each replica,
+  /// null for those that are left out) and advances the cursor. Sets all fields
+  /// of `batch` except `inputs`. Errors: those of `NpyArray::read`; then the
+  /// batch is invalid.
   Status fill(std::span<std::byte *const> inputs, Batch &batch);
 
 private:

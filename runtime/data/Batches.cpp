@@ -80,7 +80,8 @@ private:
 Status Batches::Impl::start(const BatchOptions &options) {
   LOCKSTEP_RETURN_IF_ERROR(filler.check());
   uint64_t stride = alignUp(filler.layout().inputSize, AlignedBytes::alignment);
-  std::optional<uint64_t> size = checkedMultiply(stride, options.replicas);
+  RankRange filled = options.filledReplicas();
+  std::optional<uint64_t> size = checkedMultiply(stride, filled.count);
   if (!size)
     return invalidArgument(
         "the size of a global batch does not fit into 64 bits");
@@ -97,8 +98,9 @@ Status Batches::Impl::start(const BatchOptions &options) {
     slot.memory = std::move(*memory);
     // Gaps between the tensors of a batch are never written again.
     std::memset(slot.memory.bytes().data(), 0, *size);
-    for (unsigned replica = 0; replica < options.replicas; ++replica)
-      slot.inputs.push_back(slot.memory.bytes().data() + replica * stride);
+    slot.inputs.resize(options.replicas);
+    for (uint32_t i = 0; i < filled.count; ++i)
+      slot.inputs[filled.first + i] = slot.memory.bytes().data() + i * stride;
     slot.batch.inputs = slot.inputs;
   }
   Expected<std::thread> producer = startThread([this] { produce(); });

@@ -5,6 +5,7 @@
 
 #include "runtime/data/BatchLayout.h"
 #include "runtime/support/Clock.h"
+#include "runtime/support/RankRange.h"
 #include "runtime/support/Status.h"
 
 #include <chrono>
@@ -47,6 +48,11 @@ enum class Remainder : uint8_t {
 struct BatchOptions {
   BatchMode mode = BatchMode::train;
   unsigned replicas = 1;
+  /// Those whose inputs are filled; none: all.
+  RankRange filled = {};
+  RankRange filledReplicas() const {
+    return filled.count ? filled : RankRange{0, replicas};
+  }
   /// Used in `train` only.
   Remainder remainder = Remainder::drop;
   /// Examples of a global batch, used in `train` only; 0: the rows of all
@@ -78,7 +84,7 @@ struct Batch {
   /// Where the next batch begins.
   DataCursor next;
   /// For each replica `BatchLayout::inputSize` bytes, aligned to
-  /// `Session::inputAlignment`.
+  /// `Session::inputAlignment`; null if they are not filled.
   std::span<const std::byte *const> inputs;
 };
 

@@ -16,7 +16,8 @@ EpochBatches::create(BatchLayout layout, const BatchOptions &options) {
   LOCKSTEP_RETURN_IF_ERROR(filler.check());
   uint64_t stride = alignUp(filler.layout().inputSize, AlignedBytes::alignment),
            batches = filler.batchesFrom(0);
-  std::optional<uint64_t> size = checkedMultiply(stride, options.replicas);
+  RankRange filled = options.filledReplicas();
+  std::optional<uint64_t> size = checkedMultiply(stride, filled.count);
   size = size ? checkedMultiply(*size, batches) : std::nullopt;
   if (!size)
     return invalidArgument("the size of an epoch does not fit into 64 bits");
@@ -29,10 +30,12 @@ EpochBatches::create(BatchLayout layout, const BatchOptions &options) {
   std::fill(bytes.begin(), bytes.end(), std::byte(0));
   result->slots.resize(batches);
   std::byte *next = bytes.data();
-  for (std::vector<std::byte *> &slot : result->slots)
-    for (unsigned replica = 0; replica < options.replicas;
+  for (std::vector<std::byte *> &slot : result->slots) {
+    slot.resize(options.replicas);
+    for (uint32_t replica = filled.first; replica < filled.end();
          ++replica, next += stride)
-      slot.push_back(next);
+      slot[replica] = next;
+  }
   result->replicaInputs.resize(options.replicas);
   return result;
 }

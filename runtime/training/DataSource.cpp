@@ -45,7 +45,7 @@ Expected<DataSource> DataSource::create(const BatchLayout &layout,
 Expected<DataPlace> DataSource::bindNext(Cluster &cluster, ProgramId program) {
   if (epochs) {
     LOCKSTEP_RETURN_IF_ERROR(epochs->next());
-    for (unsigned replica = 0; replica < cluster.replicas(); ++replica)
+    for (unsigned replica : ranksOf(cluster.replicasHere()))
       LOCKSTEP_RETURN_IF_ERROR(
           cluster.bindBatches(program, replica, epochs->inputs(replica)));
     return DataPlace{epochs->epoch(), epochs->cursor(), true};
@@ -55,7 +55,7 @@ Expected<DataPlace> DataSource::bindNext(Cluster &cluster, ProgramId program) {
   Expected<const Batch *> batch = batches->next();
   if (!batch)
     return batch.status();
-  for (unsigned replica = 0; replica < cluster.replicas(); ++replica)
+  for (unsigned replica : ranksOf(cluster.replicasHere()))
     LOCKSTEP_RETURN_IF_ERROR(
         cluster.bindInput(program, replica, (*batch)->inputs[replica]));
   return DataPlace{(*batch)->epoch, (*batch)->next, (*batch)->endsEpoch};

@@ -34,7 +34,7 @@ public:
 
   bool isEmpty() const { return !batches && !epochs; }
   bool hasWholeEpochs() const { return epochs != nullptr; }
-  /// Binds the data of all replicas for the next run.
+  /// Binds the data of the replicas of this process for the next run.
   runtime::Expected<DataPlace> bindNext(runtime::Cluster &cluster,
                                         runtime::ProgramId program);
   /// The position of a run at `cursor`, without consuming its data.

@@ -41,6 +41,7 @@ Evaluation::create(Cluster &cluster, const std::string &dataPath,
   BatchOptions options;
   options.mode = BatchMode::evaluate;
   options.replicas = cluster.replicas();
+  options.filled = cluster.replicasHere();
   options.deadline = deadline;
   Expected<std::unique_ptr<Batches>> batches =
       Batches::create(std::move(*layout), options);
@@ -115,10 +116,11 @@ Expected<std::vector<EvaluatedMetric>> Evaluation::run() {
     Expected<const Batch *> batch = batches->next();
     if (!batch)
       return batch.status();
-    for (unsigned replica = 0; replica < cluster.replicas(); ++replica)
+    for (unsigned replica : ranksOf(cluster.replicasHere()))
       LOCKSTEP_RETURN_IF_ERROR(
           cluster.bindInput(program, replica, (*batch)->inputs[replica]));
     LOCKSTEP_RETURN_IF_ERROR(cluster.run(program));
+    LOCKSTEP_RETURN_IF_ERROR(cluster.collectOutputs(program));
     for (Accumulator &accumulator : accumulators) {
       add(accumulator.sums, accumulator.sumOutput);
       add(accumulator.counts, accumulator.countOutput);

@@ -29,6 +29,8 @@ public:
   create(runtime::Cluster &cluster, const std::string &dataPath,
          std::chrono::nanoseconds deadline);
 
+  /// Runs of the program for all data.
+  uint64_t steps() const { return batches->batchesPerEpoch(); }
   /// Evaluates all data once.
   runtime::Expected<std::vector<EvaluatedMetric>> run();
 

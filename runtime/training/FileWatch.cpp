@@ -20,6 +20,8 @@ FileWatch::FileWatch(Clock::Duration deadline, Clock &clock)
             std::lock_guard<std::mutex> lock(mutex);
             if (active.empty())
               return Watchdog::Sample{};
+            if (beat)
+              beat();
             // The progress of an operation is not known, and it is never
             // aborted: it is reported as a wait in a run that makes progress.
             uint64_t number = active.begin()->first;
@@ -29,11 +31,16 @@ FileWatch::FileWatch(Clock::Duration deadline, Clock &clock)
           [this](uint64_t number, Clock::Duration duration) {
             std::lock_guard<std::mutex> lock(mutex);
             if (auto found = active.find(number); found != active.end())
-              printNote(fmt::format(
+              printOwnNote(fmt::format(
                   "{} has taken {} s so far and goes on; a signal ends the run",
                   found->second,
                   std::chrono::duration<double>(duration).count()));
           }) {}
+
+void FileWatch::setBeat(std::function<void()> function) {
+  std::lock_guard<std::mutex> lock(mutex);
+  beat = std::move(function);
+}
 
 FileWatch::Scope::Scope(FileWatch &watch, std::string what) : watch(watch) {
   std::lock_guard<std::mutex> lock(watch.mutex);

@@ -6,6 +6,7 @@
 #include "runtime/executor/Watchdog.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -36,6 +37,8 @@ public:
   /// object.
   explicit FileWatch(runtime::Clock::Duration deadline,
                      runtime::Clock &clock = runtime::Clock::system());
+  /// `beat` is called, on the thread, while there is an operation.
+  void setBeat(std::function<void()> beat);
   /// Error: the thread could not be created, and nothing is reported.
   const runtime::Status &status() const { return watchdog.status(); }
 
@@ -43,6 +46,7 @@ private:
   std::mutex mutex;
   /// The current operations, oldest first. Only the oldest is reported.
   std::map<uint64_t, std::string> active;
+  std::function<void()> beat;
   uint64_t lastNumber = 0;
   /// Counted as progress, so that the watchdog never aborts anything.
   uint64_t samples = 0;

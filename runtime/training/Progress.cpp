@@ -26,9 +26,9 @@ unsigned terminalColumns() {
 
 } // namespace
 
-Progress::Progress(const Goal &goal)
-    : goal(goal), terminal(isatty(STDERR_FILENO)), lastStep(goal.firstStep),
-      lastTime(std::chrono::steady_clock::now()) {
+Progress::Progress(const Goal &goal, bool isShown)
+    : goal(goal), isShown(isShown), terminal(isatty(STDERR_FILENO)),
+      lastStep(goal.firstStep), lastTime(std::chrono::steady_clock::now()) {
   uint64_t units = goal.epochs ? goal.epochs : goal.steps;
   stride = std::max<uint64_t>(1, (units + mostLines - 1) / mostLines);
 }
@@ -97,7 +97,7 @@ void Progress::printLine(uint64_t step, uint64_t epoch, double loss,
 
 void Progress::endEpoch(uint64_t step, uint64_t epoch, double loss,
                         const std::string &evaluation) {
-  if (!terminal && goal.epochs != 0 &&
+  if (isShown && !terminal && goal.epochs != 0 &&
       (epoch % stride == 0 || epoch == goal.epochs))
     printLine(step, epoch, loss, evaluation);
 }

@@ -26,7 +26,8 @@ struct Goal {
 /// redrawn, otherwise at most about 30 lines. Not thread-safe.
 class Progress {
 public:
-  explicit Progress(const Goal &goal);
+  /// Prints nothing unless `isShown`.
+  explicit Progress(const Goal &goal, bool isShown = true);
   /// Clears the bar.
   ~Progress();
 
@@ -34,6 +35,8 @@ public:
   /// `epoch` the epoch of the last one, counted from 0, and `loss` the value of
   /// the displayed metric. Cheap, since it rarely prints.
   void step(uint64_t step, uint64_t epoch, double loss) {
+    if (!isShown)
+      return;
     if (terminal)
       maybeDraw(step, epoch, loss);
     else if (goal.epochs == 0 && (step % stride == 0 || step == goal.steps))
@@ -60,6 +63,7 @@ private:
   std::string metricText(double loss) const;
 
   Goal goal;
+  bool isShown;
   std::string metric;
   bool terminal = false;
   bool barIsShown = false;

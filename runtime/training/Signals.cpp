@@ -194,7 +194,7 @@ void StopSignals::main() {
     return;
   markHandled();
   const char *name = nameOf(stopSignal());
-  printNote(fmt::format(
+  printOwnNote(fmt::format(
       "{}: stopping after the current step; a second signal aborts it", name));
   stop();
   char next = awaitMessageFor(seconds);

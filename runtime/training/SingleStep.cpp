@@ -240,8 +240,9 @@ Status runOnce(const Options &options, Cluster &cluster, FileWatch &files) {
 
   std::vector<std::vector<AlignedBytes>> kept;
   InputFiller filler(program, *data);
-  for (unsigned replica = 0;
-       replica < cluster.replicas() && !program.inputs.empty(); ++replica) {
+  for (unsigned replica : ranksOf(cluster.replicasHere())) {
+    if (program.inputs.empty())
+      break;
     Expected<std::vector<AlignedBytes>> batches = filler.makeBatches(replica);
     if (!batches)
       return batches.status();
@@ -256,6 +257,10 @@ Status runOnce(const Options &options, Cluster &cluster, FileWatch &files) {
   }
   reading.reset();
   LOCKSTEP_RETURN_IF_ERROR(cluster.run(*id));
+  LOCKSTEP_RETURN_IF_ERROR(cluster.collectOutputs(*id));
+  LOCKSTEP_RETURN_IF_ERROR(cluster.collectVariables());
+  if (cluster.place().index != 0)
+    return Status::success();
 
   for (unsigned output = 0; output < program.outputs.size(); ++output)
     for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {

@@ -20,9 +20,30 @@ bool Training::isFinished() const {
                        : nextCursor.epoch >= *options.epochs;
 }
 
+/// What the processes say about a step is read before the next one, so that
+/// nobody waits for it.
+Expected<bool> Training::stops() {
+  if (cluster.isWhole())
+    return stopSignal() != 0;
+  constexpr std::string_view topic = "steps";
+  if (nextStep > firstStep) {
+    Expected<std::vector<std::string>> texts =
+        cluster.collect(topic, "that they have begun the step");
+    if (!texts)
+      return texts.status();
+    if (std::ranges::find(*texts, "stop") != texts->end())
+      return true;
+  }
+  cluster.post(topic, stopSignal() ? "stop" : "go on");
+  return false;
+}
+
 Status Training::run() {
   Time begin = SteadyClock::now();
-  while (!isFinished() && !stopSignal()) {
+  while (!isFinished()) {
+    LOCKSTEP_RETURN_IF_ERROR(stops().moveTo(isStopped));
+    if (isStopped)
+      break;
     LOCKSTEP_RETURN_IF_ERROR(workers ? scheduleStep() : trainStep());
     if (epochEnded) {
       LOCKSTEP_RETURN_IF_ERROR(finishSteps());
@@ -44,8 +65,11 @@ Status Training::run() {
   LOCKSTEP_RETURN_IF_ERROR(finishSteps());
   if (stopSignal())
     stepsAreOver();
+  // One that has come after the last step is not known to other processes.
+  if (cluster.isWhole() && stopSignal())
+    isStopped = true;
   stepTime = SteadyClock::now() - begin - pauses;
-  if (evaluation && !stopSignal() && evaluatedStep != state.step)
+  if (evaluation && !isStopped && evaluatedStep != state.step)
     LOCKSTEP_RETURN_IF_ERROR(evaluate());
   if (!options.save.empty() && savedStep != state.step)
     LOCKSTEP_RETURN_IF_ERROR(save());
@@ -55,12 +79,18 @@ Status Training::run() {
 }
 
 Status Training::trainStep() {
+  std::optional<FileWatch::Scope> reading;
+  if (ownData.hasWholeEpochs())
+    reading.emplace(files, "reading '" + options.data + "'");
   Expected<DataPlace> place = ownData.bindNext(cluster, stepProgram);
+  reading.reset();
   if (!place)
     return place.status();
   epochEnded = place->endsEpoch;
   LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(cluster, nextStep));
   LOCKSTEP_RETURN_IF_ERROR(cluster.run(stepProgram));
+  if (!options.metrics.empty())
+    LOCKSTEP_RETURN_IF_ERROR(cluster.collectOutputs(stepProgram));
   record.place = {nextStep, place->epoch, place->next};
   record.line.clear();
   if (metricsFile.isOpen())
@@ -128,6 +158,11 @@ Status Training::save() {
 
 Status Training::saveLocked() {
   Time begin = SteadyClock::now();
+  LOCKSTEP_RETURN_IF_ERROR(cluster.collectVariables());
+  if (!isFirstProcess()) {
+    savedStep = state.step;
+    return Status::success();
+  }
   // A resumed run does not write the metrics of earlier steps again, so they
   // must be on disk before the checkpoint.
   LOCKSTEP_RETURN_IF_ERROR(metricsFile.flush());
@@ -171,7 +206,7 @@ void Training::saveAfterFailure() {
   progress->clear();
   if (Status status = metricsFile.flush(); !status.ok())
     printError(status.message());
-  if (options.save.empty())
+  if (options.save.empty() || !isFirstProcess())
     return;
   if (!variablesAreIntact()) {
     printNote(
@@ -180,6 +215,9 @@ void Training::saveAfterFailure() {
         (coordinator
              ? ""
              : " (with --shadow-variables, the state before it would be)"));
+  } else if (!cluster.firstHasAllVariables()) {
+    printNote("parts of the variables are in other processes, which have "
+              "ended their runs: they are not saved");
   } else if (savedStep != state.step && !saveFailed) {
     if (!coordinator && cluster.variablesRestored()) {
       printNote("the step that failed has begun to update variables: the state "
@@ -199,7 +237,7 @@ void Training::printSummary() const {
   uint64_t steps = state.step - firstStep;
   double seconds = std::chrono::duration<double>(stepTime).count();
   std::string text =
-      fmt::format("{} {} step{}", stopSignal() ? "stopped after" : "trained",
+      fmt::format("{} {} step{}", isStopped ? "stopped after" : "trained",
                   steps, steps == 1 ? "" : "s");
   if (options.epochs)
     text += fmt::format(" ({} of {} epochs)",

@@ -31,6 +31,11 @@ namespace lockstep::training {
 runtime::Expected<runtime::ProgramId>
 chooseProgram(const Options &options, const runtime::Cluster &cluster);
 
+/// Between several processes, which have to do the same: error if their options
+/// differ.
+runtime::Status compareOptions(const Options &options,
+                               runtime::Cluster &cluster);
+
 /// Sets the variables from the file of `--init`. Error: without a file (""), a
 /// variable has no initial value.
 runtime::Status
@@ -80,10 +85,16 @@ private:
   const runtime::ProgramInfo &program() const {
     return cluster.programs()[stepProgram];
   }
+  /// Of several processes, only the first one writes files and reports.
+  bool isFirstProcess() const { return cluster.place().index == 0; }
   runtime::Status openMetrics();
+  runtime::Status compareFiles();
   void startProgress();
 
   bool isFinished() const;
+  /// Whether a signal has asked to stop, in any process. All return the same
+  /// before the same step.
+  runtime::Expected<bool> stops();
   runtime::Status trainStep();
   runtime::Status scheduleStep();
   /// The actions after each step, in the order of steps.
@@ -126,7 +137,7 @@ private:
   std::unique_ptr<WorkerSteps> workers;
 
   uint64_t firstStep = 0;
-  bool epochEnded = false, saveFailed = false;
+  bool epochEnded = false, saveFailed = false, isStopped = false;
   /// Whether a non-finite value of the displayed metric has been reported.
   bool sawNonFinite = false;
   double lastShown = 0;

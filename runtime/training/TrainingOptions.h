@@ -41,8 +41,8 @@ struct Options {
   bool resume = false;
 
   unsigned threads = 0;
-  /// Of the workers.
-  unsigned executors = 1;
+  /// Of the workers; 0: one in each process.
+  unsigned executors = 0;
   /// See `openDevice`.
   std::string device;
   /// See `openTransport`.

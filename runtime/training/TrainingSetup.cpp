@@ -23,6 +23,34 @@ Expected<ProgramId> chooseProgram(const Options &options,
       "expected a program 'step', or a single one, or its name in --program");
 }
 
+Status compareOptions(const Options &options, Cluster &cluster) {
+  auto known = [](const auto &value) {
+    return value ? std::to_string(*value) : "none";
+  };
+  auto given = [](const std::string &file) {
+    return std::string(file.empty() ? "no" : "yes");
+  };
+  std::string scalars;
+  for (const std::string &scalar : options.scalars)
+    scalars += (scalars.empty() ? "" : " ") + scalar;
+  return cluster.requireSame(
+      {{"program (--program)", options.program},
+       {"single step (--inputs)", given(options.inputs)},
+       {"steps (--steps)", known(options.steps)},
+       {"epochs (--epochs)", known(options.epochs)},
+       {"scalars (--set)", scalars},
+       {"global batch (--global-batch)", std::to_string(options.globalBatch)},
+       {"treatment of the rest of an epoch (--remainder)", options.remainder},
+       {"evaluation (--eval-data)", given(options.evalData)},
+       {"epochs between evaluations (--eval-every)",
+        std::to_string(options.evalEvery)},
+       {"metrics (--metrics)", given(options.metrics)},
+       {"checkpoints (--save)", given(options.save)},
+       {"steps between checkpoints (--save-every)",
+        std::to_string(options.saveEvery)},
+       {"resumption (--resume)", options.resume ? "yes" : "no"}});
+}
+
 Expected<std::unique_ptr<Training>> Training::create(const Options &options,
                                                      Cluster &cluster,
                                                      FileWatch &files,
@@ -52,6 +80,7 @@ Expected<std::unique_ptr<Training>> Training::create(const Options &options,
   }));
   training->metrics.emplace(cluster, *program);
   LOCKSTEP_RETURN_IF_ERROR(training->openMetrics());
+  LOCKSTEP_RETURN_IF_ERROR(training->compareFiles());
   training->startProgress();
   return training;
 }
@@ -121,7 +150,7 @@ Status initializeVariables(const std::string &path,
 /// Restores the latest checkpoint, else loads `--init`.
 Status Training::prepareVariables() {
   variables = variablesOf(cluster);
-  if (!options.save.empty()) {
+  if (!options.save.empty() && isFirstProcess()) {
     FileWatch::Scope scope(files,
                            "preparing checkpoints in '" + options.save + "'");
     LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(options.save));
@@ -133,6 +162,10 @@ Status Training::prepareVariables() {
   }
   state.seed = options.seed.value_or(0);
   if (options.resume) {
+    Expected<std::vector<std::string>> prepared = cluster.exchange(
+        "folder", "that the folder of checkpoints is prepared", "");
+    if (!prepared)
+      return prepared.status();
     FileWatch::Scope scope(files, "restoring a checkpoint from '" +
                                       options.save + "'");
     Expected<std::optional<RestoredCheckpoint>> latest =
@@ -186,6 +219,7 @@ Status Training::startBatches() {
     return Status::success();
   BatchOptions batchOptions;
   batchOptions.replicas = cluster.replicas();
+  batchOptions.filled = cluster.replicasHere();
   batchOptions.remainder = drops ? Remainder::drop : Remainder::distribute;
   batchOptions.globalBatch = options.globalBatch;
   batchOptions.seed = state.seed;
@@ -230,11 +264,24 @@ Status Training::createBatches(const BatchOptions &batchOptions) {
 }
 
 Status Training::openMetrics() {
-  if (options.metrics.empty())
+  if (options.metrics.empty() || !isFirstProcess())
     return Status::success();
   if (state.step > 0)
     return metricsFile.resume(options.metrics, state.step);
   return metricsFile.create(options.metrics);
+}
+
+/// What the processes have read has to be the same.
+Status Training::compareFiles() {
+  auto known = [](const auto &value) {
+    return value ? std::to_string(*value) : "none";
+  };
+  return cluster.requireSame(
+      {{"seed (--seed)", std::to_string(state.seed)},
+       {"steps before this run", std::to_string(state.step)},
+       {"examples of the data (--data)", known(state.examples)},
+       {"steps of an evaluation (--eval-data)",
+        evaluation ? std::to_string(evaluation->steps()) : "none"}});
 }
 
 void Training::startProgress() {
@@ -249,7 +296,7 @@ void Training::startProgress() {
       goal.steps = state.step + data().batchesFrom(state.cursor.position) +
                    (epochs - 1) * data().batchesFrom(0);
   }
-  progress.emplace(goal);
+  progress.emplace(goal, isFirstProcess());
   progress->setMetric(metrics->shownName());
 }
 

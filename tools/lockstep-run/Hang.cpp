@@ -35,7 +35,7 @@ runtime::Status writeReport(const std::string &path, const std::string &json) {
 } // namespace
 
 void HangHandler::print(const runtime::DeadlineReport &report) {
-  fmt::print(stderr, "\n{}\n", report.text);
+  printReport(report.text);
   if (!reportFile.empty()) {
     runtime::Status status = writeReport(reportFile, report.json);
     if (!status.ok())
@@ -50,7 +50,8 @@ void HangHandler::onDeadline(const runtime::DeadlineReport &report) {
 
 void HangHandler::onLongWait(const runtime::DeadlineReport &report) {
   print(report);
-  printNote("the run goes on, as the others may still come; a signal ends it");
+  printOwnNote(
+      "the run goes on, as the others may still come; a signal ends it");
 }
 
 void HangHandler::scheduleExit(int status) {
@@ -58,7 +59,8 @@ void HangHandler::scheduleExit(int status) {
     std::this_thread::sleep_for(after);
     if (isExiting.exchange(true))
       return;
-    printNote("a kernel does not return: the process leaves it behind");
+    printOwnNote(
+        "a kernel or a transfer does not end: the process leaves it behind");
     if (beforeExit)
       beforeExit();
     std::fflush(nullptr);

@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-run/Options.h"
 
+#include "runtime/support/ProcessPlace.h"
 #include "runtime/training/Messages.h"
 #include "tools/support/Numbers.h"
 
@@ -10,6 +11,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace lockstep::training {
 
@@ -122,7 +124,8 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option(
          "--executors", options.executors,
          "executors that the replicas are divided among, which share nothing "
-         "but messages; parameter servers have their own (default 1)")
+         "but messages; parameter servers have their own (default: one in "
+         "each process)")
       ->type_name("E")
       ->group("Execution")
       ->check(tools::atLeast<unsigned>(1));
@@ -134,7 +137,7 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--transport", options.transport,
                  "how executors reach each other: threads, or the name of a "
                  "plugin (default: LOCKSTEP_TRANSPORT of the environment, else "
-                 "threads)")
+                 "mpi for several processes of mpirun, else threads)")
       ->type_name("TRANSPORT")
       ->group("Execution");
   CLI::Option *workers =
@@ -245,7 +248,12 @@ std::variant<Options, int> parseOptions(int argc, const char *const *argv) {
                "none (see --help)");
     return exitUsage;
   }
-  if (options.checkMirrored && options.executors == 1) {
+  if (options.transport.empty() && !std::getenv("LOCKSTEP_TRANSPORT") &&
+      runtime::isOneOfSeveralProcesses())
+    options.transport = "mpi";
+  // A transport may connect executors of several processes.
+  if (options.checkMirrored && options.executors <= 1 &&
+      options.transport.empty()) {
     printError("expected several executors for --check-mirrored, found 1 (see "
                "--help)");
     return exitUsage;

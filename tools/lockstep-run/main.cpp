@@ -5,6 +5,7 @@
 #include "runtime/checkpoint/AtomicFile.h"
 #include "runtime/executor/Cluster.h"
 #include "runtime/executor/Coordinator.h"
+#include "runtime/executor/Injection.h"
 #include "runtime/training/Messages.h"
 #include "runtime/training/Signals.h"
 #include "runtime/training/SingleStep.h"
@@ -17,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
@@ -86,28 +88,53 @@ FileWatch watchFiles(const Options &options) {
 class InjectedFaults {
 public:
   void add(const std::string &fault) {
-    printNote("injected: " + fault);
+    printOwnNote("injected: " + fault);
     std::lock_guard<std::mutex> lock(mutex);
     seen.insert(fault);
   }
   /// Notes faults that never took effect, so that a successful run is not
-  /// misleading.
-  void printMissing(const std::vector<std::string> &faults) {
+  /// misleading; of several processes, each those of its own replicas.
+  void printMissing(const std::vector<std::string> &faults,
+                    const Cluster &cluster) {
     std::lock_guard<std::mutex> lock(mutex);
     for (const std::string &fault : faults)
-      if (!seen.contains(fault))
-        printNote(fmt::format(
+      if (!seen.contains(fault) &&
+          (cluster.isWhole() ||
+           isHere(cluster, Injection::parse(fault)->replica)))
+        printOwnNote(fmt::format(
             "never injected: {}, because the run has ended before", fault));
   }
 
 private:
+  static bool isHere(const Cluster &cluster, unsigned rank) {
+    return std::ranges::any_of(
+        cluster.executors(), [&](const ExecutorInfo &executor) {
+          return executor.isHere && rank >= executor.firstRank &&
+                 rank - executor.firstRank < executor.ranks;
+        });
+  }
+
   std::mutex mutex;
   std::set<std::string> seen;
 };
 
-SessionOptions sessionOptions(const Options &options, HangHandler &hang,
-                              InjectedFaults &faults) {
+/// Each process has a file of its own: "out.json", "out.process1.json".
+std::string fileOfProcess(const std::string &file, const ProcessPlace &place) {
+  std::filesystem::path path(file), extension = path.extension();
+  std::error_code ignored;
+  if (file.empty() || place.index == 0 ||
+      std::filesystem::is_other(path, ignored))
+    return file;
+  return path.replace_extension(fmt::format("process{}", place.index))
+             .string() +
+         extension.string();
+}
+
+SessionOptions sessionOptions(const Options &options,
+                              std::shared_ptr<TransportFactory> transport,
+                              HangHandler &hang, InjectedFaults &faults) {
   SessionOptions session;
+  session.transport = std::move(transport);
   session.workers = options.threads;
   session.target = options.target;
   session.deadline = options.deadline();
@@ -127,7 +154,7 @@ SessionOptions sessionOptions(const Options &options, HangHandler &hang,
   session.fillMemory = options.fillMemory;
   session.shadowVariables = options.shadowVariables;
   session.checkMirrored = options.checkMirrored;
-  session.traceFile = options.trace;
+  session.traceFile = fileOfProcess(options.trace, session.transport->place());
   return session;
 }
 
@@ -139,11 +166,11 @@ struct Engine {
 
   static Expected<Engine>
   create(const std::shared_ptr<const Artifact> &artifact,
-         const Options &options, HangHandler &hang, InjectedFaults &faults) {
+         const Options &options, std::shared_ptr<TransportFactory> transport,
+         HangHandler &hang, InjectedFaults &faults) {
     SignalsBlocked inItsThreads;
-    SessionOptions session = sessionOptions(options, hang, faults);
-    LOCKSTEP_RETURN_IF_ERROR(
-        openTransport(options.transport).moveTo(session.transport));
+    SessionOptions session =
+        sessionOptions(options, std::move(transport), hang, faults);
     Engine engine;
     if (!options.workers) {
       Expected<std::unique_ptr<Cluster>> created =
@@ -151,12 +178,9 @@ struct Engine {
                                      .executors = options.executors});
       if (!created)
         return created.status();
-      if (!(*created)->isWhole())
-        return unsupported(fmt::format(
-            "expected a transport that has all executors in this process, "
-            "found '{}', which has some in others: training over several "
-            "processes is not there yet",
-            options.transport));
+      if (options.checkMirrored && (*created)->executors().size() == 1)
+        return invalidArgument("expected several executors for "
+                               "--check-mirrored, found 1 (see --help)");
       engine.cluster = std::move(*created);
       return engine;
     }
@@ -192,8 +216,11 @@ struct Engine {
     return coordinator ? coordinator->writeTrace() : cluster->writeTrace();
   }
 
-  /// Prints the bytes sent to parameter servers and back, if there are any.
+  /// Prints the bytes sent to parameter servers and back, if there are any and
+  /// all processes are known.
   void printServerTraffic() const {
+    if (!anyCluster().isWhole())
+      return;
     Cluster::ServerTraffic traffic =
         coordinator ? coordinator->serverTraffic() : cluster->serverTraffic();
     uint64_t runs =
@@ -205,18 +232,15 @@ struct Engine {
   }
 };
 
-[[noreturn]] void leave(int status) {
-  std::fflush(nullptr);
-  _exit(status);
-}
-
 /// Executes `run`, which signals can stop. After a second signal, as after a
 /// missed deadline, it is not waited for.
 template <typename Run>
 Status untilSignals(const Options &options, const Engine &engine,
                     HangHandler &hang, Run run) {
+  // Processes know of each other's signals one step later.
+  double steps = engine.anyCluster().isWhole() ? 1 : 2;
   StopSignals signals(
-      options.deadlineSeconds, [&] { engine.stop(); },
+      steps * options.deadlineSeconds, [&] { engine.stop(); },
       [&](int signal, const std::string &why) {
         hang.interrupted(128 + signal);
         engine.abort({StatusCode::interrupted, why});
@@ -236,24 +260,68 @@ bool leavesKernels(const Status &status) {
 int exitStatus(const Status &status) {
   if (status.code() == StatusCode::deadline)
     return exitDeadline;
-  if (!status.ok() && status.code() != StatusCode::interrupted)
+  // A signal may have interrupted another process.
+  if (!status.ok() &&
+      (status.code() != StatusCode::interrupted || !stopSignal()))
     return exitError;
   return stopSignal() ? 128 + stopSignal() : exitSuccess;
 }
 
+/// After a missed deadline the rest of the message is the report, which has
+/// been printed.
+void printFailure(const Status &status) {
+  bool isReported = status.code() == StatusCode::deadline;
+  printError(isReported
+                 ? status.message().substr(0, status.message().find('\n'))
+                 : status.message());
+}
+
+/// Ends this process's part in the run; returns the exit status.
+int end(const Status &status, const Engine &engine,
+        TransportFactory &transport) {
+  // Other processes must not wait for this one.
+  if (!status.ok() && !engine.anyCluster().isWhole())
+    engine.abort(status);
+  if (leavesKernels(status)) {
+    std::fflush(nullptr);
+    transport.leave();
+    _exit(exitStatus(status));
+  }
+  return exitStatus(status);
+}
+
 /// Executes one step on the arrays of `--inputs`.
-int runSingleStep(const Options &options, const Engine &engine,
-                  HangHandler &hang, FileWatch &files) {
+Status runSingleStep(const Options &options, const Engine &engine,
+                     HangHandler &hang, FileWatch &files) {
   Status status = untilSignals(options, engine, hang, [&] {
     return runOnce(options, *engine.cluster, files);
   });
-  if (!status.ok())
-    printError(status.message());
-  if (leavesKernels(status))
-    leave(exitStatus(status));
   if (status.ok())
     engine.printServerTraffic();
-  return exitStatus(status);
+  else
+    printFailure(status);
+  return status;
+}
+
+/// Prepares a training run. Error: after the report of a missed deadline.
+Expected<std::unique_ptr<Training>> prepareTraining(const Options &options,
+                                                    const Engine &engine,
+                                                    FileWatch &files,
+                                                    HangHandler &hang) {
+  Expected<std::unique_ptr<Training>> training = Training::create(
+      options, engine.anyCluster(), files, engine.coordinator.get());
+  if (!training) {
+    hang.runReturned();
+    printFailure(training.status());
+  }
+  return training;
+}
+
+/// Its threads do not get signals.
+Expected<std::shared_ptr<TransportFactory>>
+openWithoutSignals(const std::string &transport) {
+  SignalsBlocked inItsThreads;
+  return openTransport(transport);
 }
 
 /// Checks that files for the end of a run can be written, before it begins.
@@ -296,20 +364,34 @@ int main(int argc, char **argv) {
       openArtifact(options, files);
   if (!artifact)
     return fail(artifact.status());
-  HangHandler hang(options.report);
+  Expected<std::shared_ptr<TransportFactory>> transport =
+      openWithoutSignals(options.transport);
+  if (!transport)
+    return fail(transport.status().withContext("'" + options.model + "'"));
+  const ProcessPlace place = (*transport)->place();
+  setProcess(place.index, place.count);
+  HangHandler hang(fileOfProcess(options.report, place));
   InjectedFaults faults;
-  Expected<Engine> engine = Engine::create(*artifact, options, hang, faults);
+  Expected<Engine> engine =
+      Engine::create(*artifact, options, *transport, hang, faults);
   if (!engine)
     return fail(engine.status().withContext("'" + options.model + "'"));
-  if (!options.inputs.empty()) {
-    int status = runSingleStep(options, *engine, hang, files);
-    faults.printMissing(options.injections);
-    return status;
+  if (engine->cluster)
+    files.setBeat([&] { engine->cluster->beat(); });
+  if (Status same = compareOptions(options, engine->anyCluster()); !same.ok()) {
+    hang.runReturned();
+    printFailure(same);
+    return end(same, *engine, **transport);
   }
-  Expected<std::unique_ptr<Training>> training = Training::create(
-      options, engine->anyCluster(), files, engine->coordinator.get());
+  if (!options.inputs.empty()) {
+    Status status = runSingleStep(options, *engine, hang, files);
+    faults.printMissing(options.injections, engine->anyCluster());
+    return end(status, *engine, **transport);
+  }
+  Expected<std::unique_ptr<Training>> training =
+      prepareTraining(options, *engine, files, hang);
   if (!training)
-    return fail(training.status());
+    return end(training.status(), *engine, **transport);
 
   // While one asynchronous worker hangs, others may be inside of a step.
   if (!engine->coordinator)
@@ -317,24 +399,18 @@ int main(int argc, char **argv) {
   Status status =
       untilSignals(options, *engine, hang, [&] { return (*training)->run(); });
   if (!status.ok()) {
-    // After a missed deadline the rest of the message is the report, which has
-    // been printed.
-    bool reported = status.code() == StatusCode::deadline;
-    printError(reported
-                   ? status.message().substr(0, status.message().find('\n'))
-                   : status.message());
+    printFailure(status);
     (*training)->saveAfterFailure();
   }
   if (!options.trace.empty()) {
     if (Status written = engine->writeTrace(); !written.ok())
       printError(written.message());
   }
-  if (leavesKernels(status))
-    leave(exitStatus(status));
-  if (status.ok()) {
+  if (status.ok() && place.index == 0) {
     (*training)->printSummary();
     engine->printServerTraffic();
   }
-  faults.printMissing(options.injections);
-  return exitStatus(status);
+  if (!leavesKernels(status))
+    faults.printMissing(options.injections, engine->anyCluster());
+  return end(status, *engine, **transport);
 }
