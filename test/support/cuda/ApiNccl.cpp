@@ -1,7 +1,7 @@
 //===- ApiNccl.cpp - NCCL without GPUs ------------------------------------===//
 //
-// The functions of libnccl.so.2 that the transport `nccl` calls, for ranks of
-// one process. A transfer is executed when both streams have reached it.
+// The functions of libnccl.so.2 that the transport `nccl` calls. A transfer is
+// executed when both streams have reached it; between processes, through pipes.
 // Communicators do not block: after a call, random numbers of queries find it
 // in progress, and another call meanwhile is an error.
 //
@@ -9,6 +9,7 @@
 
 #include "Api.h"
 #include "MemoryTable.h"
+#include "RemoteRanks.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,10 +41,12 @@ struct Unmatched {
   std::deque<PendingTransfer> sends, receives;
 };
 
-/// What the ranks with one id share.
+/// What the ranks of this process with one id share.
 struct Clique {
   std::mutex mutex;
+  std::string id;
   int size = 0;
+  /// Null for those that have not come, or are in other processes.
   std::vector<ncclComm *> ranks;
   std::string error;
   /// By source and target.
@@ -56,6 +59,8 @@ struct ncclComm {
   std::shared_ptr<Clique> clique;
   int rank = 0;
   Context *context = nullptr;
+  /// Null if all ranks are in this process. Never freed.
+  RemoteRanks *remote = nullptr;
   /// Queries that still find the last call in progress.
   std::atomic<unsigned> queries{0};
 };
@@ -77,10 +82,10 @@ std::shared_ptr<Clique> cliqueOf(const ncclUniqueId &id, int size) {
   static std::mutex mutex;
   static auto &cliques = *new std::map<std::string, std::shared_ptr<Clique>>();
   std::lock_guard lock(mutex);
-  std::shared_ptr<Clique> &clique =
-      cliques[std::string(id.internal, sizeof(id.internal))];
+  std::shared_ptr<Clique> &clique = cliques[std::string(id.internal)];
   if (!clique) {
     clique = std::make_shared<Clique>();
+    clique->id = id.internal;
     clique->size = size;
     clique->ranks.resize(size_t(size));
   }
@@ -158,6 +163,9 @@ Point addTransfer(const Call &call, const Point &ready) {
   int self = call.comm->rank;
   PendingTransfer own{call.comm, call.address, call.bytes, ready, nullptr};
   std::lock_guard lock(clique.mutex);
+  if (!clique.ranks[size_t(call.peer)])
+    return call.comm->remote->pipe(call.peer, call.isSend)
+        .add(call.comm->context, call.address, call.bytes, ready);
   Unmatched &unmatched =
       clique.unmatched[call.isSend ? std::pair(self, call.peer)
                                    : std::pair(call.peer, self)];
@@ -215,9 +223,9 @@ const char *ncclGetLastError(ncclComm_t) { return lastError().c_str(); }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   static std::atomic<uint64_t> next{1};
-  uint64_t number = next++;
   *id = {};
-  std::memcpy(id->internal, &number, sizeof(number));
+  std::string name = RemoteRanks::makeId(next++);
+  name.copy(id->internal, sizeof(id->internal) - 1);
   return ncclSuccess;
 }
 
@@ -253,9 +261,13 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
   Clique &clique = *comm->clique;
   std::lock_guard lock(clique.mutex);
   *error = ncclInProgress;
-  for (ncclComm *rank : clique.ranks)
-    if (!rank)
-      return ncclSuccess;
+  // Who is not in this process may be in another one.
+  bool isWhole =
+      std::ranges::all_of(clique.ranks, [](ncclComm *rank) { return rank; });
+  if (!isWhole && !comm->remote && RemoteRanks::exist(clique.id))
+    comm->remote = new RemoteRanks(clique.id, clique.size, comm->rank);
+  if (!isWhole && !(comm->remote && comm->remote->areThere()))
+    return ncclSuccess;
   if (!clique.error.empty()) {
     *error = refuse(ncclInvalidUsage, clique.error);
     return ncclSuccess;
@@ -279,6 +291,8 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
     Scheduler::get().close(transfer.gate);
     return true;
   };
+  if (comm->remote)
+    comm->remote->abort();
   for (auto &[ranks, transfers] : clique.unmatched) {
     std::erase_if(transfers.sends, isOwn);
     std::erase_if(transfers.receives, isOwn);
