@@ -51,8 +51,10 @@ TOOLS = [
 ]
 OPTIONS_OF_OTHERS = {
     "--all-files",
+    "--bind-to",
     "--component",
     "--param",
+    "--oversubscribe",
     "--preset",
     "--svg",
     "--test-dir",
