@@ -31,10 +31,11 @@ Executor::Executor(Options given)
   // Spinning costs less than a wake-up, unless the awaited thread needs the
   // same CPU.
   constexpr auto wakeUpCost = std::chrono::microseconds(60);
-  if (options.workers *
-          (options.network ? options.network->executorsSharingCpus() : 1) *
-          options.clusters <=
-      availableCpus())
+  uint32_t threads = options.workers * options.clusters;
+  if (const auto &network = options.network)
+    threads = threads * network->executorsSharingCpus() +
+              network->threadsSharingCpus();
+  if (threads <= availableCpus())
     spinTime = wakeUpCost;
   generations.assign(options.workers - 1, 0);
   started = team.start(options.workers - 1, spinTime, [this](unsigned index) {

@@ -169,6 +169,8 @@ public:
   virtual uint64_t exchangeProgress(uint64_t own) = 0;
   /// The number of executors that share the CPUs of this process.
   virtual uint32_t executorsSharingCpus() const = 0;
+  /// The number of threads on these CPUs that wait for messages all the time.
+  virtual uint32_t threadsSharingCpus() const { return 0; }
 
 protected:
   Network(std::vector<RankRange> given, uint32_t index)

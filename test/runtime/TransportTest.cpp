@@ -376,6 +376,8 @@ TEST(ClusterOfSeveralProcesses, namesWhoHasNotSaidWhatItRuns) {
 }
 
 std::atomic<uint64_t> iterations{0};
+/// Devices note their progress after some commands only.
+constexpr uint64_t iterationsOfAStep = 100;
 
 // While another process makes progress, no executor misses a deadline.
 TEST(ClusterOfSeveralProcesses, isWaitedForWhileItMakesProgress) {
@@ -408,7 +410,7 @@ TEST(ClusterOfSeveralProcesses, isWaitedForWhileItMakesProgress) {
   // 200 s, of which the deadline is 60 s.
   for (int step = 0; step < 20 && !over; ++step) {
     uint64_t before = iterations;
-    while (iterations < before + 2 && !over)
+    while (iterations < before + iterationsOfAStep && !over)
       std::this_thread::yield();
     for (unsigned i : {1, 0})
       processes.clocks[i].advance(std::chrono::seconds(10), isOver);

@@ -395,7 +395,12 @@ int main(int argc, char **argv) {
 
   // While one asynchronous worker hangs, others may be inside of a step.
   if (!engine->coordinator)
-    hang.setBeforeExit([&] { (*training)->saveAfterFailure(); });
+    hang.setBeforeExit([&] {
+      (*training)->saveAfterFailure();
+      // The first process may still be saving.
+      if (place.index != 0)
+        (*transport)->leave();
+    });
   Status status =
       untilSignals(options, *engine, hang, [&] { return (*training)->run(); });
   if (!status.ok()) {

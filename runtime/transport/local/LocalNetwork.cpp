@@ -43,7 +43,7 @@ struct LocalNetwork::Shared final : RemoteArrivals {
 
   /// By executor; null for those of other processes.
   std::vector<std::unique_ptr<LocalNetwork>> endpoints;
-  uint32_t sharingCpus = 0;
+  uint32_t executorsSharingCpus = 0, threadsSharingCpus = 0;
   std::atomic<bool> aborted{false};
   mutable std::mutex mutex;
   Status reason;
@@ -82,7 +82,7 @@ LocalNetwork::share(const std::vector<RankRange> &executors,
                     const std::vector<bool> &isHere) {
   auto shared = std::make_shared<Shared>();
   shared->progressOf = std::vector<std::atomic<uint64_t>>(executors.size());
-  shared->sharingCpus = uint32_t(std::ranges::count(isHere, true));
+  shared->executorsSharingCpus = uint32_t(std::ranges::count(isHere, true));
   for (uint32_t i = 0; i < executors.size(); ++i)
     shared->endpoints.emplace_back(
         isHere[i] ? new LocalNetwork(executors, i, *shared) : nullptr);
@@ -118,19 +118,23 @@ LocalNetwork::create(std::vector<RankRange> executors,
   return endpointsOf(shared);
 }
 
-Expected<std::vector<std::shared_ptr<Network>>>
-LocalNetwork::create(std::vector<RankRange> executors,
-                     const std::vector<bool> &isHere, uint32_t sharingCpus,
-                     const MakeRemote &makeRemote) {
+Expected<std::vector<std::shared_ptr<Network>>> LocalNetwork::create(
+    std::vector<RankRange> executors, const std::vector<bool> &isHere,
+    uint32_t processesSharingCpus, const MakeRemote &makeRemote) {
   LOCKSTEP_RETURN_IF_ERROR(checkRanks(executors));
   std::shared_ptr<Shared> shared = share(executors, isHere);
-  shared->sharingCpus = sharingCpus;
+  shared->executorsSharingCpus *= processesSharingCpus;
+  shared->threadsSharingCpus = processesSharingCpus;
   shared->remote = makeRemote(*shared);
   return endpointsOf(shared);
 }
 
 uint32_t LocalNetwork::executorsSharingCpus() const {
-  return shared.sharingCpus;
+  return shared.executorsSharingCpus;
+}
+
+uint32_t LocalNetwork::threadsSharingCpus() const {
+  return shared.threadsSharingCpus;
 }
 
 void LocalNetwork::send(Message &message) {

@@ -63,11 +63,11 @@ public:
       std::function<std::unique_ptr<RemoteExecutors>(RemoteArrivals &)>;
   /// The same for several processes; null for executors that are not here. The
   /// `RemoteArrivals` live until the remote executors have been destroyed.
-  /// `sharingCpus` is the number of executors that share the CPUs of this
-  /// process, those of other processes included.
+  /// `processesSharingCpus` share the CPUs of this process, itself included,
+  /// and have as many executors each, and a thread for messages.
   static Expected<std::vector<std::shared_ptr<Network>>>
   create(std::vector<RankRange> executors, const std::vector<bool> &isHere,
-         uint32_t sharingCpus, const MakeRemote &makeRemote);
+         uint32_t processesSharingCpus, const MakeRemote &makeRemote);
 
   void send(Message &message) override;
   void release(Message &message) override;
@@ -88,6 +88,7 @@ public:
                          uint64_t round) override;
   uint64_t exchangeProgress(uint64_t own) override;
   uint32_t executorsSharingCpus() const override;
+  uint32_t threadsSharingCpus() const override;
 
   /// Messages sent between all executors so far: if the count has not changed
   /// while all executors were idle, they still are, unless a link delays one.

@@ -298,11 +298,9 @@ WireThread::connect(std::vector<RankRange> executors,
   std::vector<bool> isHere;
   for (uint32_t process : processOf)
     isHere.push_back(process == ownPlace.index);
-  // Processes that share CPUs have about as many executors as this one.
-  auto sharingCpus = uint32_t(std::ranges::count(isHere, true)) *
-                     std::max(1u, ownPlace.sharingCpus);
   return LocalNetwork::create(
-      std::move(executors), isHere, sharingCpus, [&](RemoteArrivals &arrivals) {
+      std::move(executors), isHere, ownPlace.sharingCpus,
+      [&](RemoteArrivals &arrivals) {
         return std::make_unique<Remote>(shared_from_this(), arrivals,
                                         std::move(processOf));
       });
