@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import read_metrics, without_devices
+from conftest import Tools, read_metrics, without_devices
 from modules_by_hand import MODULES
 
 REPLICAS = 4
@@ -416,6 +416,23 @@ def test_workers_are_in_one_process(tools, examples, compiled, processes):
         "expected a transport that has all executors of a worker in this "
         "process, found 'mpi', which connects 2 processes" in done.stderr
     )
+
+
+# The product is not linked to MPI, so that no other test has both.
+def test_under_address_sanitizer(examples, compiled, processes, tmp_path):
+    folder = os.environ.get("LOCKSTEP_SANITIZED_BIN")
+    if not folder or not os.path.exists(f"{folder}/lockstep-run"):
+        pytest.skip("expected LOCKSTEP_SANITIZED_BIN to name a build")
+    arguments = [
+        *usual(examples, compiled, "--steps=20", "--seed=0"),
+        *("--eval-data", examples("digits-mlp").folder / "test.npz"),
+    ]
+    expected = processes.run(2, *arguments)
+    sanitized = Processes(Tools(folder), tmp_path)
+    # MPI itself leaks memory.
+    found = sanitized.run(3, *arguments, ASAN_OPTIONS="detect_leaks=0")
+    assert "evaluation: " in found.stdout
+    assert found.stdout.splitlines()[1:] == expected.stdout.splitlines()[1:]
 
 
 # A GPU for each process: messages of hosts by MPI, or data by NCCL.
