@@ -89,6 +89,7 @@ Status Training::trainStep() {
   epochEnded = place->endsEpoch;
   LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(cluster, nextStep));
   LOCKSTEP_RETURN_IF_ERROR(cluster.run(stepProgram));
+  isAhead = true;
   if (!options.metrics.empty())
     LOCKSTEP_RETURN_IF_ERROR(cluster.collectOutputs(stepProgram));
   record.place = {nextStep, place->epoch, place->next};
@@ -118,6 +119,7 @@ Status Training::endStep(const StepRecord &ended) {
     metricsFile.lines() += ended.line;
     LOCKSTEP_RETURN_IF_ERROR(metricsFile.endLine());
   }
+  isAhead = false;
   state.step = ended.place.step + 1;
   state.cursor = ended.place.next;
   lastShown = ended.shown;
@@ -186,6 +188,8 @@ void Training::excludePause(Time begin) {
 }
 
 bool Training::variablesAreIntact() const {
+  if (isAhead)
+    return false;
   if (!coordinator)
     return cluster.variablesIntact();
   for (unsigned worker = 0; worker < coordinator->workers(); ++worker)
@@ -234,10 +238,11 @@ void Training::saveAfterFailure() {
 }
 
 void Training::printSummary() const {
+  bool wasStopped = isStopped || (cluster.isWhole() && stopSignal());
   uint64_t steps = state.step - firstStep;
   double seconds = std::chrono::duration<double>(stepTime).count();
   std::string text =
-      fmt::format("{} {} step{}", isStopped ? "stopped after" : "trained",
+      fmt::format("{} {} step{}", wasStopped ? "stopped after" : "trained",
                   steps, steps == 1 ? "" : "s");
   if (options.epochs)
     text += fmt::format(" ({} of {} epochs)",

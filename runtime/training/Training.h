@@ -138,6 +138,8 @@ private:
 
   uint64_t firstStep = 0;
   bool epochEnded = false, saveFailed = false, isStopped = false;
+  /// The variables are already those after a step that has not ended.
+  bool isAhead = false;
   /// Whether a non-finite value of the displayed metric has been reported.
   bool sawNonFinite = false;
   double lastShown = 0;

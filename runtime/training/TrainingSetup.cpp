@@ -79,8 +79,8 @@ Expected<std::unique_ptr<Training>> Training::create(const Options &options,
     return supplyScalar(lane, "step", training->state.step);
   }));
   training->metrics.emplace(cluster, *program);
-  LOCKSTEP_RETURN_IF_ERROR(training->openMetrics());
   LOCKSTEP_RETURN_IF_ERROR(training->compareFiles());
+  LOCKSTEP_RETURN_IF_ERROR(training->openMetrics());
   training->startProgress();
   return training;
 }

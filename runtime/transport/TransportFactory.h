@@ -17,9 +17,9 @@
 #include "runtime/support/ProcessPlace.h"
 #include "runtime/support/RankRange.h"
 #include "runtime/support/Status.h"
+#include "runtime/transport/DeviceTransport.h"
 #include "runtime/transport/Network.h"
 #include "runtime/transport/Transport.h"
-#include "runtime/transport/device/DeviceTransport.h"
 
 #include <functional>
 #include <memory>

@@ -150,7 +150,7 @@ def test_errors_of_nccl(gpu, examples, compiled, tmp_path):
         LOCKSTEP_CUDA_FAIL="lost:40",
     )
     assert (
-        "expected a device with queues for transport 'nccl', found 'cpu'"
+        "expected a device with queues for transport 'nccl:threads', found 'cpu'"
         in message("--device=cpu")
     )
 

@@ -253,7 +253,7 @@ std::variant<Options, int> parseOptions(int argc, const char *const *argv) {
     options.transport = "mpi";
   // A transport may connect executors of several processes.
   if (options.checkMirrored && options.executors <= 1 &&
-      options.transport.empty()) {
+      options.transport.empty() && !std::getenv("LOCKSTEP_TRANSPORT")) {
     printError("expected several executors for --check-mirrored, found 1 (see "
                "--help)");
     return exitUsage;

@@ -282,8 +282,9 @@ int end(const Status &status, const Engine &engine,
   // Other processes must not wait for this one.
   if (!status.ok() && !engine.anyCluster().isWhole())
     engine.abort(status);
+  // The end may wait for other processes.
+  std::fflush(nullptr);
   if (leavesKernels(status)) {
-    std::fflush(nullptr);
     transport.leave();
     _exit(exitStatus(status));
   }
@@ -374,8 +375,13 @@ int main(int argc, char **argv) {
   InjectedFaults faults;
   Expected<Engine> engine =
       Engine::create(*artifact, options, *transport, hang, faults);
-  if (!engine)
-    return fail(engine.status().withContext("'" + options.model + "'"));
+  if (!engine) {
+    int status = fail(engine.status().withContext("'" + options.model + "'"));
+    // Others may not be able to hear of it: mpirun ends them.
+    if (place.count > 1)
+      _exit(status);
+    return status;
+  }
   if (engine->cluster)
     files.setBeat([&] { engine->cluster->beat(); });
   if (Status same = compareOptions(options, engine->anyCluster()); !same.ok()) {
@@ -385,7 +391,8 @@ int main(int argc, char **argv) {
   }
   if (!options.inputs.empty()) {
     Status status = runSingleStep(options, *engine, hang, files);
-    faults.printMissing(options.injections, engine->anyCluster());
+    if (!leavesKernels(status))
+      faults.printMissing(options.injections, engine->anyCluster());
     return end(status, *engine, **transport);
   }
   Expected<std::unique_ptr<Training>> training =

@@ -4,7 +4,7 @@
 #define LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_STAGEDTRANSPORT_H
 
 #include "runtime/support/Memory.h"
-#include "runtime/transport/device/DeviceTransport.h"
+#include "runtime/transport/DeviceTransport.h"
 #include "runtime/transport/device/QueueTransport.h"
 
 #include <array>

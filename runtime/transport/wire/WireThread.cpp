@@ -146,12 +146,15 @@ public:
   // Called by the thread, the first with `networksMutex`.
 
   void receive(uint32_t process, const FrameHeader &header, FrameBytes bytes) {
-    if (header.from >= processOf.size() || header.to >= processOf.size())
-      return arrivals.abort(
-          uint32_t(std::ranges::find(processOf, process) - processOf.begin()),
-          invalidArgument(fmt::format(
-              "process {} divides the ranks among more than {} executors",
-              process, processOf.size())));
+    if (header.from >= processOf.size() || header.to >= processOf.size()) {
+      auto executor =
+          uint32_t(std::ranges::find(processOf, process) - processOf.begin());
+      Status reason = invalidArgument(fmt::format(
+          "process {} divides the ranks among more than {} executors", process,
+          processOf.size()));
+      arrivals.abort(executor, reason);
+      return abort(executor, reason);
+    }
     // After an abort, memory of messages may have been freed.
     if (closed() &&
         (header.kind == Kind::message || header.kind == Kind::release))

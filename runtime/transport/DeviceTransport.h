@@ -1,7 +1,7 @@
 //===- DeviceTransport.h - exchange in memory of devices --------*- C++ -*-===//
 
-#ifndef LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_DEVICETRANSPORT_H
-#define LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_DEVICETRANSPORT_H
+#ifndef LOCKSTEP_RUNTIME_TRANSPORT_DEVICETRANSPORT_H
+#define LOCKSTEP_RUNTIME_TRANSPORT_DEVICETRANSPORT_H
 
 #include "runtime/transport/Transport.h"
 
@@ -19,4 +19,4 @@ public:
 
 } // namespace lockstep::runtime
 
-#endif // LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_DEVICETRANSPORT_H
+#endif // LOCKSTEP_RUNTIME_TRANSPORT_DEVICETRANSPORT_H
