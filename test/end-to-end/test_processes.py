@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import Tools, read_metrics, without_devices
+from conftest import CHECKS_MEMORY, Tools, read_metrics, without_devices
 from modules_by_hand import MODULES
 
 REPLICAS = 4
@@ -436,6 +436,7 @@ def test_under_address_sanitizer(examples, compiled, processes, tmp_path):
 
 
 # A GPU for each process: messages of hosts by MPI, or data by NCCL.
+@pytest.mark.skipif(CHECKS_MEMORY, reason="accesses are checked on CPUs alone")
 @pytest.mark.parametrize("transport", ["mpi", "nccl", "nccl:mpi"])
 def test_gpus_of_several_processes(
     tools, examples, compiled, processes, tmp_path, transport
