@@ -9,6 +9,7 @@
 #include "runtime/transport/TransportFactory.h"
 #include "runtime/transport/exchange/ExchangeFactory.h"
 #include "runtime/transport/local/LocalNetwork.h"
+#include "runtime/transport/wire/WireFactory.h"
 
 #include <array>
 #include <atomic>
@@ -82,22 +83,10 @@ TEST(OpenTransport, threadsIsTheDefault) {
 }
 
 /// The transport of one of several processes, which here are threads.
-class ProcessTransport final : public ExchangeFactory {
-public:
-  explicit ProcessTransport(std::shared_ptr<WireThread> thread)
-      : thread(std::move(thread)) {}
-
-  std::string_view name() const override { return "processes"; }
-  ProcessPlace place() const override { return thread->place(); }
-  Expected<std::vector<std::shared_ptr<Network>>>
-  connect(std::vector<RankRange> executors,
-          std::vector<uint32_t> processOf) override {
-    return thread->connect(std::move(executors), std::move(processOf));
-  }
-
-private:
-  std::shared_ptr<WireThread> thread;
-};
+std::shared_ptr<TransportFactory>
+transportOf(const std::shared_ptr<WireThread> &thread) {
+  return std::make_shared<WireFactory>("processes", thread);
+}
 
 constexpr unsigned replicaCount = 5;
 
@@ -138,8 +127,7 @@ struct TwoProcesses {
     for (const auto &thread : processes.threads) {
       Expected<std::unique_ptr<Cluster>> cluster = Cluster::create(
           artifact,
-          {.session = {.transport = std::make_shared<ProcessTransport>(thread),
-                       .workers = 2},
+          {.session = {.transport = transportOf(thread), .workers = 2},
            .executors = 3});
       EXPECT_TRUE(cluster.ok()) << cluster.status().message();
       clusters.push_back(std::move(*cluster));
@@ -318,8 +306,7 @@ TEST(ClusterOfSeveralProcesses, hasAnExecutorInEachProcess) {
     MemoryProcesses processes(3, 0);
     return Cluster::create(
                p.artifact(),
-               {.session = {.transport = std::make_shared<ProcessTransport>(
-                                processes.threads[0])},
+               {.session = {.transport = transportOf(processes.threads[0])},
                 .executors = executors})
         .status()
         .message();
@@ -358,11 +345,9 @@ TEST(ClusterOfSeveralProcesses, namesWhoHasNotSaidWhatItRuns) {
   FakeClock clock;
   MemoryProcesses processes(2, 3);
   std::unique_ptr<Cluster> cluster = *Cluster::create(
-      p.artifact(),
-      {.session = {.transport =
-                       std::make_shared<ProcessTransport>(processes.threads[0]),
-                   .workers = 1,
-                   .clock = &clock}});
+      p.artifact(), {.session = {.transport = transportOf(processes.threads[0]),
+                                 .workers = 1,
+                                 .clock = &clock}});
   Batch batch{7};
   ASSERT_TRUE(
       cluster->bindInput(0, 0, reinterpret_cast<std::byte *>(&batch)).ok());
@@ -440,8 +425,7 @@ TEST(ClusterOfSeveralProcesses, hasToAgreeOnTheTransport) {
     options.network = endpoints[i];
     options.workers = 1;
     if (i == 1)
-      options.transport =
-          std::make_shared<ProcessTransport>(processes.threads[1]);
+      options.transport = transportOf(processes.threads[1]);
     sessions.push_back(*Session::create(artifact, std::move(options)));
   }
   Batch batch{};

@@ -5,9 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/support/Plugin.h"
-#include "runtime/transport/exchange/ExchangeFactory.h"
 #include "runtime/transport/mpi/MpiWire.h"
-#include "runtime/transport/wire/WireThread.h"
+#include "runtime/transport/wire/WireFactory.h"
 
 #include <dlfcn.h>
 #include <mutex>
@@ -17,24 +16,6 @@
 using namespace lockstep::runtime;
 
 namespace {
-
-class MpiFactory final : public ExchangeFactory {
-public:
-  explicit MpiFactory(std::shared_ptr<WireThread> thread)
-      : thread(std::move(thread)) {}
-
-  std::string_view name() const override { return "mpi"; }
-  ProcessPlace place() const override { return thread->place(); }
-  void leave() override { thread->end(); }
-  Expected<std::vector<std::shared_ptr<Network>>>
-  connect(std::vector<RankRange> executors,
-          std::vector<uint32_t> processOf) override {
-    return thread->connect(std::move(executors), std::move(processOf));
-  }
-
-private:
-  std::shared_ptr<WireThread> thread;
-};
 
 /// The thread that uses MPI, from the first use to the end of the process: MPI
 /// can be initialized only once.
@@ -71,7 +52,7 @@ lockstepOpenTransport(std::string_view options, uint32_t /*user*/,
   }
   Expected<std::shared_ptr<WireThread>> thread = sharedThread();
   if (thread)
-    transport = std::make_unique<MpiFactory>(std::move(*thread));
+    transport = std::make_unique<WireFactory>("mpi", std::move(*thread));
   else
     status = thread.status();
 }

@@ -35,8 +35,8 @@ public:
 
   /// `open` is called on the thread. Errors: its own, no thread.
   static Expected<std::shared_ptr<WireThread>> start(Open open);
-  /// Waits until all processes have come to their end, so that each can receive
-  /// what has been sent to it; after an abort only for a moment.
+  /// Waits until all processes end, so that each can receive what has been sent
+  /// to it; after an abort only for a limited time.
   ~WireThread() override;
   /// The same, before the process exits without destroying this object. Nothing
   /// is sent any more.
