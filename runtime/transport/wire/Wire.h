@@ -35,7 +35,7 @@ struct FrameHeader {
   uint32_t network = 0;
   /// Executors.
   uint32_t from = 0, to = 0;
-  MessageTag tag;
+  MessageTag tag = {};
   uint64_t id = 0;
   /// Bytes that follow.
   uint64_t size = 0;
