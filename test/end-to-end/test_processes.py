@@ -385,6 +385,49 @@ def test_an_error_of_one_ends_all(
     assert "has made progress" not in done.stderr
 
 
+# They learn of it from each other's messages, not after a deadline.
+@pytest.mark.parametrize("counts", [(2, 3), (3, 2), (3, 4)])
+def test_processes_must_have_the_same_executors(
+    examples, compiled, processes, counts
+):
+    first, second = (f"--executors={count}" for count in counts)
+    done = processes.run(
+        2,
+        *usual(examples, compiled, "--steps=3", "--deadline=10000"),
+        program=[sys.executable, "-c", DIFFERING, first, second],
+        check=False,
+    )
+    assert done.returncode == 1
+    assert (
+        "expected the same executors in all processes, found another division "
+        "of the ranks in process " in done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "transport, said",
+    [
+        ("mpi:2", "transport 'mpi:2': expected no options, found '2'"),
+        (
+            "nccl:tcp",
+            "transport 'nccl:tcp': expected 'nccl:threads' or 'nccl:mpi', "
+            "found 'nccl:tcp'",
+        ),
+    ],
+)
+def test_options_of_transports(
+    tools, examples, compiled, processes, transport, said
+):
+    done = tools.run(
+        "lockstep-run",
+        *usual(examples, compiled, "--steps=1"),
+        f"--transport={transport}",
+        check=False,
+    )
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
 def test_a_process_needs_a_replica(examples, compiled, processes):
     done = processes.run(
         5, *usual(examples, compiled, "--steps=1"), check=False
@@ -418,7 +461,7 @@ def test_workers_are_in_one_process(tools, examples, compiled, processes):
     )
 
 
-# The product is not linked to MPI, so that no other test has both.
+# The plugin of the build with AddressSanitizer, which only processes load.
 def test_under_address_sanitizer(examples, compiled, processes, tmp_path):
     folder = os.environ.get("LOCKSTEP_SANITIZED_BIN")
     if not folder or not os.path.exists(f"{folder}/lockstep-run"):

@@ -245,6 +245,10 @@ TEST(CApi, errors) {
   EXPECT_STREQ(
       lockstep_last_error(),
       "expected 1 to 2 executors, at most one for each replica, found 3");
+  options.executors = 0;
+  EXPECT_EQ(lockstep_session_open(path.c_str(), &options, &session),
+            LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(), "expected at least 1 executor, found 0");
   lockstep_session_close(nullptr);
 }
 

@@ -146,12 +146,16 @@ public:
   // Called by the thread, the first with `networksMutex`.
 
   void receive(uint32_t process, const FrameHeader &header, FrameBytes bytes) {
-    if (header.from >= processOf.size() || header.to >= processOf.size()) {
+    bool isKnown = header.from < processOf.size() &&
+                   processOf[header.from] == process &&
+                   header.to < processOf.size();
+    if (!isKnown) {
       auto executor =
           uint32_t(std::ranges::find(processOf, process) - processOf.begin());
       Status reason = invalidArgument(fmt::format(
-          "process {} divides the ranks among more than {} executors", process,
-          processOf.size()));
+          "expected the same executors in all processes, found another "
+          "division of the ranks in process {}",
+          process));
       arrivals.abort(executor, reason);
       return abort(executor, reason);
     }
