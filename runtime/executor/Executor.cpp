@@ -28,15 +28,16 @@ Executor::Executor(Options given)
       idleKeys(options.workers) {
   for (std::atomic<uint64_t> &key : idleKeys)
     key.store(busy, std::memory_order_relaxed);
-  // Spinning costs less than a wake-up, unless the awaited thread needs the
-  // same CPU.
-  constexpr auto wakeUpCost = std::chrono::microseconds(60);
+  // A wake-up takes some 50 us, which delay the step, and spinning delays
+  // nothing unless the awaited thread needs the same CPU. So a worker also
+  // spins while another one executes uniform work of a few wake-ups' length.
+  constexpr auto longestSpin = std::chrono::microseconds(200);
   uint32_t threads = options.workers * options.clusters;
   if (const auto &network = options.network)
     threads = threads * network->executorsSharingCpus() +
               network->threadsSharingCpus();
   if (threads <= availableCpus())
-    spinTime = wakeUpCost;
+    spinTime = longestSpin;
   generations.assign(options.workers - 1, 0);
   started = team.start(options.workers - 1, spinTime, [this](unsigned index) {
     return enterAndWork(index + 1);
