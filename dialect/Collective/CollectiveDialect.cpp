@@ -332,10 +332,6 @@ std::string StartOp::getKindName() {
   return name;
 }
 
-int64_t collective::getByteSize(RankedTensorType type) {
-  return type.getNumElements() * getElementBytes(type.getElementType());
-}
-
 const runtime::CollectiveProperties &StartOp::getKindProperties() {
   return propertiesOf(getKind());
 }

@@ -45,9 +45,6 @@ const runtime::CollectiveProperties &propertiesOf(Kind kind);
 /// Whether a reduction over operands of type `operand` can have results of type
 /// `result`: the same type, or the f32 that f16 and bf16 accumulate in.
 bool isReductionResult(mlir::RankedTensorType operand, mlir::Type result);
-
-/// The bytes of a tensor of static shape, stored without gaps.
-int64_t getByteSize(mlir::RankedTensorType type);
 } // namespace lockstep::collective
 
 #define GET_OP_CLASSES

@@ -226,7 +226,7 @@ static LogicalResult verifySizes(LaunchOp launch, ArgumentsAttr arguments) {
       int64_t dynamic = arguments.getDynamic().empty()
                             ? 0
                             : arguments.getDynamic()[position++];
-      if (getStaticBytes(type) != bytes ||
+      if (getStaticByteSize(type) != bytes ||
           type.getNumDynamicDims() != static_cast<size_t>(dynamic))
         return launch.emitOpError("expected a buffer of ")
                << bytes << " bytes"
@@ -291,7 +291,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
            << scratch << " buffers of scratch memory for kernel "
            << getKernelAttr() << ", found " << getScratch().size();
   int64_t given =
-      scratch ? getStaticBytes(
+      scratch ? getStaticByteSize(
                     cast<BufferType>(getScratch()[0].getType()).getTensor())
               : 0;
   if (given < arguments.getScratch())

@@ -96,7 +96,7 @@ ArgumentsAttr KernelOp::getLaunchArguments() {
   auto append = [&](TypeRange types, SmallVectorImpl<int64_t> &bytes) {
     for (Type type : types) {
       auto tensor = cast<RankedTensorType>(type);
-      bytes.push_back(getStaticBytes(tensor));
+      bytes.push_back(getStaticByteSize(tensor));
       dynamic.push_back(tensor.getNumDynamicDims());
     }
   };

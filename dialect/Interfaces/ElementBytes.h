@@ -16,8 +16,13 @@ inline int64_t getElementBytes(mlir::Type element) {
                                  element.getIntOrFloatBitWidth(), 8));
 }
 
+/// The size in bytes of a tensor of static shape, stored without gaps.
+inline int64_t getByteSize(mlir::RankedTensorType type) {
+  return type.getNumElements() * getElementBytes(type.getElementType());
+}
+
 /// The size of a tensor in bytes, as if each dynamic dimension were 1.
-inline int64_t getStaticBytes(mlir::RankedTensorType type) {
+inline int64_t getStaticByteSize(mlir::RankedTensorType type) {
   int64_t bytes = getElementBytes(type.getElementType());
   for (int64_t size : type.getShape())
     bytes *= mlir::ShapedType::isDynamic(size) ? 1 : size;

@@ -108,7 +108,7 @@ Result translate(replica::RunOp op, CodeBuilder &builder) {
       return failure();
     }
     for (auto [index, slot] : llvm::enumerate(instruction.results)) {
-      SmallVector<Value> components = ofReplicas(yielded, index);
+      SmallVector<Value> components = valuesOfReplicas(yielded, index);
       Value all = Value::perReplica(
           std::vector<Value>(components.begin(), components.end()));
       if (!perReplica[index] &&

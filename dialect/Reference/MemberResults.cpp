@@ -73,7 +73,7 @@ private:
   }
 
   LogicalResult makeResult(size_t index) {
-    SmallVector<Value> values = ofReplicas(operands, index);
+    SmallVector<Value> values = valuesOfReplicas(operands, index);
     if (failed(
             checkShapes(machine, op, values, kind.concatenates() ? axis : -1)))
       return failure();

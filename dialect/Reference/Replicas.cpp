@@ -173,8 +173,8 @@ LogicalResult checkShapes(Machine &machine, Operation *op,
 // Replica context
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> ofReplicas(ArrayRef<SmallVector<Value>> operands,
-                              size_t index) {
+SmallVector<Value> valuesOfReplicas(ArrayRef<SmallVector<Value>> operands,
+                                    size_t index) {
   return llvm::map_to_vector(
       operands, [&](const SmallVector<Value> &mine) { return mine[index]; });
 }
@@ -191,7 +191,7 @@ static LogicalResult communicate(const Instruction &instruction, Frame &frame,
                         std::vector<SmallVector<Value>> &results) {
     for (size_t index = 0; index < all[0].size(); ++index) {
       Value result;
-      if (failed(combine(ofReplicas(all, index), index, result)))
+      if (failed(combine(valuesOfReplicas(all, index), index, result)))
         return failure();
       for (SmallVector<Value> &mine : results)
         mine.push_back(result);
@@ -278,7 +278,7 @@ static LogicalResult aggregateAmongReplicas(Variable &variable, Value value,
                                             Value &aggregated) {
   auto combine = [&](ArrayRef<SmallVector<Value>> all,
                      std::vector<SmallVector<Value>> &results) {
-    SmallVector<Value> values = ofReplicas(all, 0);
+    SmallVector<Value> values = valuesOfReplicas(all, 0);
     if (failed(checkShapes(frame.machine, op, values)))
       return failure();
     results.assign(all.size(), {aggregate(variable.op, values)});

@@ -29,7 +29,8 @@ Value divide(const Value &sum, const Element &element, int64_t count);
 /// `operands[r][index]` for each replica r: all values of one operand of a
 /// collective.
 llvm::SmallVector<Value>
-ofReplicas(llvm::ArrayRef<llvm::SmallVector<Value>> operands, size_t index);
+valuesOfReplicas(llvm::ArrayRef<llvm::SmallVector<Value>> operands,
+                 size_t index);
 
 /// For each replica, its component of a value of cross-replica context: the
 /// whole value unless that is per-replica.

@@ -38,8 +38,8 @@ Result translate(replica::AllReduceSlicesOp op, CodeBuilder &) {
                                           Frame &frame) {
     auto combine = [&](ArrayRef<SmallVector<Value>> all,
                        std::vector<SmallVector<Value>> &results) {
-      SmallVector<Value> values = ofReplicas(all, 0),
-                         indices = ofReplicas(all, 1);
+      SmallVector<Value> values = valuesOfReplicas(all, 0),
+                         indices = valuesOfReplicas(all, 1);
       if (failed(checkShapes(frame.machine, instruction.op, values, 0)))
         return failure();
       Slices slices = combineSlices(values, indices, mean, element);
@@ -168,14 +168,15 @@ Result translate(replica::ScatterOp op, CodeBuilder &builder) {
     if (frame.replica >= 0 && aggregation != replica::Aggregation::Uniform) {
       auto combine = [&](ArrayRef<SmallVector<Value>> all,
                          std::vector<SmallVector<Value>> &results) {
-        if (failed(checkShapes(machine, instruction.op, ofReplicas(all, 1), 0)))
+        if (failed(checkShapes(machine, instruction.op,
+                               valuesOfReplicas(all, 1), 0)))
           return failure();
         if (aggregation == replica::Aggregation::OnlyFirstReplica) {
           results.assign(all.size(), all[0]);
           return success();
         }
         Slices combined =
-            combineSlices(ofReplicas(all, 1), ofReplicas(all, 0),
+            combineSlices(valuesOfReplicas(all, 1), valuesOfReplicas(all, 0),
                           aggregation == replica::Aggregation::Mean, element);
         results.assign(all.size(), {combined.indices, combined.values});
         return success();

@@ -11,10 +11,6 @@
 using namespace lockstep;
 using namespace mlir;
 
-int64_t lockstep::getByteSize(RankedTensorType type) {
-  return type.getNumElements() * getElementBytes(type.getElementType());
-}
-
 /// The tensor of which `tensor` is a cast. Casts are the only views of tensors
 /// of dynamic size; they do not change the number of elements.
 static Value skipCasts(Value tensor) {

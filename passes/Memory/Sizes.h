@@ -3,13 +3,11 @@
 #ifndef LOCKSTEP_PASSES_MEMORY_SIZES_H
 #define LOCKSTEP_PASSES_MEMORY_SIZES_H
 
-#include "mlir/IR/BuiltinTypes.h"
+#include "dialect/Interfaces/ElementBytes.h"
+
 #include "mlir/IR/OpDefinition.h"
 
 namespace lockstep {
-
-/// Bytes of a tensor of static shape in row-major order; i1 takes a byte.
-int64_t getByteSize(mlir::RankedTensorType type);
 
 /// The upper bound of the bytes of a tensor of a step.
 int64_t getByteSize(mlir::Value tensor);

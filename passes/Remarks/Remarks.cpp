@@ -1,5 +1,6 @@
 //===- Remarks.cpp - Texts of remarks -------------------------------------===//
 
+#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Remarks/Remarks.h"
 
 #include "passes/Analysis/UserLocation.h"
@@ -87,7 +88,7 @@ std::string lockstep::collectiveText(collective::StartOp start) {
       })) {
     int64_t bytes = 0;
     for (Type type : types)
-      bytes += collective::getByteSize(cast<RankedTensorType>(type));
+      bytes += getByteSize(cast<RankedTensorType>(type));
     text += " (" + bytesText(bytes) + ")";
   }
   return text;

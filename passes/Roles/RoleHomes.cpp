@@ -3,6 +3,7 @@
 #include "passes/Roles/RoleHomes.h"
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Roles/RoleDecisions.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -347,7 +348,7 @@ private:
   static int64_t getBytes(Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && type.hasStaticShape() && type.getElementType().isIntOrFloat()
-               ? collective::getByteSize(type)
+               ? getByteSize(type)
                : 0;
   }
 

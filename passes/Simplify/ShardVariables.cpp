@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "dialect/Replica/Strategy.h"
 #include "passes/Passes.h"
@@ -166,7 +167,7 @@ private:
                      decision(Stage::Simplify, "Divided", name))
           << (textOf(variable) + " is divided: each of " +
               countText(replicas, "replica") + " stores and updates " +
-              bytesText(collective::getByteSize(part)));
+              bytesText(getByteSize(part)));
       if (ElementsAttr initial = variable.getInitialAttr())
         variable.setInitialAttr(
             cast<SplatElementsAttr>(initial).resizeSplat(part));

@@ -11,7 +11,7 @@ namespace lockstep::runtime {
 using artifact::Buffer;
 using artifact::CollectiveKind;
 
-static Slice sliceOf(const Buffer *buffer) {
+static Address addressOf(const Buffer *buffer) {
   return {buffer->offset(), uint32_t(buffer->space())};
 }
 
@@ -20,7 +20,8 @@ static bool isShared(const Buffer *buffer) {
          buffer->space() == artifact::Space::variable;
 }
 
-static bool continues(const Slice &first, uint64_t bytes, const Slice &second) {
+static bool continues(const Address &first, uint64_t bytes,
+                      const Address &second) {
   return first.space == second.space && first.offset + bytes == second.offset;
 }
 
@@ -29,8 +30,8 @@ static void addRange(CollectivePlan &plan, const Buffer *operand,
                      const Buffer *result) {
   const Buffer *either = operand ? operand : result;
   ReduceRange range;
-  range.operand = operand ? sliceOf(operand) : Slice();
-  range.result = result ? sliceOf(result) : Slice();
+  range.operand = operand ? addressOf(operand) : Address();
+  range.result = result ? addressOf(result) : Address();
   range.element = either->type()->element();
   range.functions = &reduceFunctions(range.element, plan.reduction);
   range.elements = either->size() / elementSize(either->type()->element());
@@ -45,8 +46,8 @@ static void addRange(CollectivePlan &plan, const Buffer *operand,
                  range.resultSize == range.functions->accumulatorSize;
   if (range.elements == 0)
     return;
-  // Slices of a reduce_scatter are strided by member, so they cannot be merged;
-  // and roles with different memory layouts would merge differently.
+  // Addresss of a reduce_scatter are strided by member, so they cannot be
+  // merged; and roles with different memory layouts would merge differently.
   if (!plan.ranges.empty() && plan.kind == CollectiveKind::all_reduce &&
       plan.isOneRole) {
     ReduceRange &last = plan.ranges.back();
@@ -66,8 +67,8 @@ static void addGather(CollectivePlan &plan, const Buffer *operand,
                       const Buffer *result, int32_t axis) {
   const Buffer *either = operand ? operand : result;
   GatherOperand gather;
-  gather.operand = operand ? sliceOf(operand) : Slice();
-  gather.result = result ? sliceOf(result) : Slice();
+  gather.operand = operand ? addressOf(operand) : Address();
+  gather.result = result ? addressOf(result) : Address();
   // An operand never has more bytes than fit into the result, so either bounds
   // the other.
   gather.operandBytes = either->size();
@@ -97,7 +98,7 @@ static void addScatter(CollectivePlan &plan, const Buffer *rows,
                        const Buffer *counts, const Buffer *result) {
   addGather(plan, rows, result, 0);
   GatherOperand &gather = plan.gathers.back();
-  gather.counts = counts ? sliceOf(counts) : Slice();
+  gather.counts = counts ? addressOf(counts) : Address();
   gather.rowBytes = gather.elementSize;
   for (size_t i = 1; i < gather.shape.size(); ++i)
     gather.rowBytes *= uint64_t(gather.shape[i]);

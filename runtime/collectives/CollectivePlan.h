@@ -22,7 +22,7 @@ inline constexpr unsigned spaceCount = unsigned(artifact::Space::MAX) + 1;
 
 /// A position in one of a replica's memories; the address is `bases[space] +
 /// offset`.
-struct Slice {
+struct Address {
   uint64_t offset = 0;
   uint32_t space = 0;
 
@@ -33,7 +33,7 @@ struct Slice {
 /// contiguous, with contiguous results, form one range, if all members have the
 /// same role.
 struct ReduceRange {
-  Slice operand, result;
+  Address operand, result;
   artifact::ElementType element{};
   const ReduceFunctions *functions = nullptr;
   /// Elements of the result; the operand of a reduce_scatter has this many for
@@ -53,10 +53,10 @@ struct ReduceRange {
 /// One operand of a collective that does not reduce; a broadcast has only the
 /// root's; of a scatter these are the rows.
 struct GatherOperand {
-  Slice operand, result;
+  Address operand, result;
   /// Of a scatter: the number of rows for each other member, and bytes of a
   /// row.
-  Slice counts;
+  Address counts;
   uint64_t rowBytes = 0;
   uint64_t operandBytes = 0, resultBytes = 0;
   uint32_t elementSize = 0;

@@ -235,7 +235,7 @@ private:
   }
 
   std::byte *address(const Instruction &instruction, uint32_t operand) const {
-    return program.slices[instruction.firstSlice + operand].in(
+    return program.addresses[instruction.firstAddress + operand].in(
         replica.bases.data());
   }
 

@@ -17,10 +17,10 @@ bool DeviceSide::fetch(const Instruction &instruction) {
     artifact::ElementType element = instruction.opcode == Opcode::loadRegister
                                         ? instruction.element
                                         : artifact::ElementType::i1;
-    queue().download(
-        device().scalar->data(),
-        state.program.slices[instruction.firstSlice].in(replica.bases.data()),
-        elementSize(element));
+    queue().download(device().scalar->data(),
+                     state.program.addresses[instruction.firstAddress].in(
+                         replica.bases.data()),
+                     elementSize(element));
     return device().recordReady();
   }
   case Opcode::start:
@@ -49,7 +49,7 @@ bool DeviceSide::await() {
 
 void DeviceSide::launch(const Instruction &instruction, uint32_t tiles) {
   auto *buffers = reinterpret_cast<std::byte **>(replica.pointers.data());
-  queue().launch(instruction.kernel, tiles, {buffers, instruction.sliceCount},
+  queue().launch(instruction.kernel, tiles, {buffers, instruction.addressCount},
                  {replica.scalars.data(), size_t(instruction.scalarCount)});
 }
 

@@ -82,9 +82,10 @@ private:
   void loadArguments(const Instruction &instruction) {
     void **pointers = replica.pointers.data();
     std::byte *const *bases = replica.bases.data();
-    const Slice *slices = program.slices.data() + instruction.firstSlice;
-    for (uint32_t i = 0; i < instruction.sliceCount; ++i)
-      pointers[i] = slices[i].in(bases);
+    const Address *addresses =
+        program.addresses.data() + instruction.firstAddress;
+    for (uint32_t i = 0; i < instruction.addressCount; ++i)
+      pointers[i] = addresses[i].in(bases);
     int64_t *scalars = replica.scalars.data();
     for (uint32_t i = 0; i < instruction.scalarCount; ++i)
       scalars[i] =

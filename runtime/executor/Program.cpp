@@ -88,8 +88,8 @@ private:
 
   void addSlice(Instruction &instruction, uint32_t number, bool written) {
     const artifact::Buffer *slice = buffer(number);
-    program.slices.push_back({slice->offset(), uint32_t(slice->space())});
-    ++instruction.sliceCount;
+    program.addresses.push_back({slice->offset(), uint32_t(slice->space())});
+    ++instruction.addressCount;
     if (written)
       noteWrite(instruction, slice);
     if (sharesVariables && slice->space() == artifact::Space::variable)
@@ -132,7 +132,7 @@ private:
 
   Status decodeCommand(const artifact::Command &command) {
     Instruction instruction{};
-    instruction.firstSlice = uint32_t(program.slices.size());
+    instruction.firstAddress = uint32_t(program.addresses.size());
     instruction.firstScalar = uint32_t(program.scalarRegisters.size());
     switch (command.body_type()) {
     case CommandBody::Launch:
@@ -205,10 +205,10 @@ private:
     case CommandBody::NONE:
       return corrupted("unknown command");
     }
-    program.mostSlices =
-        std::max<uint32_t>(program.mostSlices, instruction.sliceCount);
-    program.mostScalars =
-        std::max<uint32_t>(program.mostScalars, instruction.scalarCount);
+    program.maxAddresses =
+        std::max<uint32_t>(program.maxAddresses, instruction.addressCount);
+    program.maxScalars =
+        std::max<uint32_t>(program.maxScalars, instruction.scalarCount);
     program.writesVariables |=
         (instruction.flags & Instruction::writesVariable) != 0;
     program.code.push_back(instruction);

@@ -60,11 +60,11 @@ struct Instruction {
 
   Opcode opcode;
   uint8_t flags = 0;
-  uint16_t sliceCount = 0;
+  uint16_t addressCount = 0;
   uint16_t scalarCount = 0;
   artifact::ElementType element{};
   /// Into `Program::slices`.
-  uint32_t firstSlice = 0;
+  uint32_t firstAddress = 0;
   /// Into `Program::scalarRegisters`.
   uint32_t firstScalar = 0;
   union {
@@ -113,7 +113,7 @@ public:
   /// Ranks of the replicas that execute it in this session.
   RankRange ranks;
   std::vector<Instruction> code;
-  std::vector<Slice> slices;
+  std::vector<Address> addresses;
   std::vector<uint32_t> scalarRegisters;
   std::vector<std::unique_ptr<CollectivePlan>> plans;
   /// For each command with `Instruction::dynamic`, what to check; for a copy,
@@ -126,7 +126,7 @@ public:
   std::vector<uint32_t> channelCommands;
   /// Scalars of the artifact that the program reads.
   std::vector<uint32_t> usedScalars;
-  uint32_t mostSlices = 0, mostScalars = 0;
+  uint32_t maxAddresses = 0, maxScalars = 0;
   /// Whether a second worker could share work of one replica.
   bool hasShareableWork = false;
   bool writesVariables = false;

@@ -208,8 +208,8 @@ ProgramState::create(const Program &program, const SessionMemory &memory,
     replica.index = i;
     replica.rank = static_cast<int32_t>(program.ranks.first + i);
     replica.registers.assign(program.tables->registers(), 0);
-    replica.pointers.assign(program.mostSlices, nullptr);
-    replica.scalars.assign(program.mostScalars, 0);
+    replica.pointers.assign(program.maxAddresses, nullptr);
+    replica.scalars.assign(program.maxScalars, 0);
     replica.started =
         std::vector<std::atomic<uint32_t>>(program.channelMembers.size());
   }

@@ -7,7 +7,7 @@
 
 namespace lockstep::runtime {
 
-double SharedCores::ofOneKernel(const KernelShape &kernel) const {
+double SharedCores::coresPerKernel(const KernelShape &kernel) const {
   double idle = double(topology.cores) / busy(kernel);
   return std::max(1.0, std::min(double(kernel.tiles), idle));
 }
@@ -15,7 +15,7 @@ double SharedCores::ofOneKernel(const KernelShape &kernel) const {
 double SharedCores::share(const KernelShape &kernel) const {
   double rounds = busy(kernel) / double(topology.cores);
   if (rounds < 1)
-    return 1 / ofOneKernel(kernel);
+    return 1 / coresPerKernel(kernel);
   // Tiles fill the last round, in which fewer replicas than cores are left.
   return kernel.tiles > 1 ? rounds : std::ceil(rounds);
 }
@@ -29,7 +29,7 @@ ComputeRates SharedCores::rates(const KernelShape &kernel,
     return rates;
   }
   double active =
-      std::min(double(topology.cores), busy(kernel) * ofOneKernel(kernel));
+      std::min(double(topology.cores), busy(kernel) * coresPerKernel(kernel));
   rates.bytesPerSecond =
       std::min(rates.bytesPerSecond, topology.memoryBytesPerSecond / active);
   return rates;

@@ -29,7 +29,7 @@ public:
 
   /// The cores that execute the kernel of one replica; at least 1. Several only
   /// if replicas leave some idle.
-  double ofOneKernel(const KernelShape &kernel) const;
+  double coresPerKernel(const KernelShape &kernel) const;
 
   /// The time until all replicas have executed a kernel that takes one core
   /// `seconds`, divided by `seconds`.

@@ -42,21 +42,20 @@ std::string simulatedName(const artifact::Artifact &tables,
   }
 }
 
-std::vector<CriticalPart> criticalPath(const Artifact &artifact,
-                                       const artifact::Program &program,
-                                       std::span<const SimulatedEvent> events,
-                                       size_t last) {
-  std::map<uint32_t, CriticalPart> parts;
+std::vector<CriticalCommand>
+criticalPath(const Artifact &artifact, const artifact::Program &program,
+             std::span<const SimulatedEvent> events, size_t last) {
+  std::map<uint32_t, CriticalCommand> parts;
   for (size_t event = last; event != SimulatedEvent::noCause;
        event = events[event].cause) {
     const SimulatedEvent &each = events[event];
     if (each.kind == SimulatedEvent::Kind::wait)
       continue;
-    CriticalPart &part = parts[each.command];
+    CriticalCommand &part = parts[each.command];
     part.seconds += each.end - each.begin;
     ++part.executions;
   }
-  std::vector<CriticalPart> path;
+  std::vector<CriticalCommand> path;
   for (auto &[command, part] : parts) {
     part.name = simulatedName(artifact.tables(), program, command);
     part.location =
@@ -64,7 +63,7 @@ std::vector<CriticalPart> criticalPath(const Artifact &artifact,
     path.push_back(std::move(part));
   }
   std::sort(path.begin(), path.end(),
-            [](const CriticalPart &a, const CriticalPart &b) {
+            [](const CriticalCommand &a, const CriticalCommand &b) {
               return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
             });
   return path;

@@ -56,13 +56,13 @@ Expected<SimulationResult> Simulation::run() {
     for (size_t c = 0; c < classes.size(); ++c)
       while (!classes[c].isDone && step(c)) {
         progress = true;
-        if (++executed > options.mostCommands ||
-            result.events.size() > options.mostEvents)
+        if (++executed > options.maxCommands ||
+            result.events.size() > options.maxEvents)
           return invalidArgument(fmt::format(
               "program '{}': more than {} commands, or {} kernels and "
               "collectives: expected a loop to end",
-              program.name()->string_view(), options.mostCommands,
-              options.mostEvents));
+              program.name()->string_view(), options.maxCommands,
+              options.maxEvents));
       }
   }
   finish();
@@ -205,7 +205,7 @@ void Simulation::launch(size_t classIndex, const artifact::Launch &launch) {
   if (std::optional<double> profiled =
           options.profile ? options.profile->seconds[launch.kernel()]
                           : std::nullopt)
-    seconds = *profiled * (isOnCores ? profiledCores.ofOneKernel(shape) : 1);
+    seconds = *profiled * (isOnCores ? profiledCores.coresPerKernel(shape) : 1);
   else
     seconds = kernelSeconds(isOnCores ? cores.rates(shape, kernel.bytes())
                                       : topology.compute,

@@ -26,10 +26,9 @@ findSimulated(const artifact::Artifact &tables, const std::string &name);
 
 /// The commands that determine when the event `last` ends, in descending order
 /// of their time: its causes, and theirs.
-std::vector<CriticalPart> criticalPath(const Artifact &artifact,
-                                       const artifact::Program &program,
-                                       std::span<const SimulatedEvent> events,
-                                       size_t last);
+std::vector<CriticalCommand>
+criticalPath(const Artifact &artifact, const artifact::Program &program,
+             std::span<const SimulatedEvent> events, size_t last);
 
 /// Classes of replicas execute commands until one needs what another has not
 /// yet started. Nothing is computed.

@@ -39,7 +39,7 @@ struct SimulationOptions {
   std::optional<uint32_t> failingChannel = {};
   /// The simulation fails if the program executes more commands, or results in
   /// more events.
-  uint64_t mostCommands = 100'000'000, mostEvents = 10'000'000;
+  uint64_t maxCommands = 100'000'000, maxEvents = 10'000'000;
 };
 
 /// An interval in which replicas that behave alike execute a kernel or a copy,
@@ -62,7 +62,7 @@ struct SimulatedEvent {
 };
 
 /// The time that one command contributes to the critical path.
-struct CriticalPart {
+struct CriticalCommand {
   /// The name as in `simulatedName`, and the user's line ("model.py:42").
   std::string name, location;
   /// The sum over all executions on the critical path, and their number.
@@ -95,7 +95,7 @@ struct SimulationResult {
   /// Bytes of one replica: temporaries, inputs, variables and constants.
   uint64_t memory = 0;
   /// In descending order of seconds.
-  std::vector<CriticalPart> criticalPath;
+  std::vector<CriticalCommand> criticalPath;
   /// The locations of branches whose conditions depend on data. Each condition
   /// is assumed to be true and false alternately.
   std::vector<std::string> assumptions;

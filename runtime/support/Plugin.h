@@ -41,7 +41,7 @@ struct PluginKind {
   const char *builtIn;
   /// The environment variable that holds the name to use if none is given.
   const char *variable;
-  /// The name of the function that a plugin exports (`OpenParts::Open`).
+  /// The name of the function that a plugin exports (`PluginObjects::Open`).
   const char *symbol;
 };
 
@@ -56,17 +56,18 @@ Expected<void *> loadPlugin(const PluginKind &kind, const std::string &name);
 
 /// The open devices or transports. If a name is opened again for the same user
 /// while its object is in use, both share the object. Thread-safe.
-template <typename Part> class OpenParts {
+template <typename Object> class PluginObjects {
 public:
   /// The function that a plugin exports: creates the object from the options
   /// that follow its name, or sets `status` to the reason why it cannot. `user`
   /// is the number of who will use it, from 0: a plugin that has several
   /// devices gives another one to each.
   using Open = void (*)(std::string_view options, uint32_t user,
-                        std::unique_ptr<Part> &part, Status &status);
+                        std::unique_ptr<Object> &object, Status &status);
 
   /// `makeBuiltIn` creates the built-in object.
-  OpenParts(const PluginKind &kind, std::unique_ptr<Part> (*makeBuiltIn)())
+  PluginObjects(const PluginKind &kind,
+                std::unique_ptr<Object> (*makeBuiltIn)())
       : kind(kind), makeBuiltIn(makeBuiltIn) {}
 
   /// Opens the built-in object or that of a plugin. `name` may end with a colon
@@ -75,8 +76,8 @@ public:
   /// is not set. Users of different numbers share nothing but the built-in
   /// object. Errors: those of `loadPlugin`, options for the built-in object,
   /// and what the plugin reports.
-  Expected<std::shared_ptr<Part>> open(std::string_view name,
-                                       uint32_t user = 0) {
+  Expected<std::shared_ptr<Object>> open(std::string_view name,
+                                         uint32_t user = 0) {
     if (const char *value = std::getenv(kind.variable); name.empty() && value)
       name = value;
     if (name.empty())
@@ -84,23 +85,23 @@ public:
     if (name == kind.builtIn)
       user = 0;
     std::lock_guard<std::mutex> lock(mutex);
-    std::weak_ptr<Part> &known = parts[{std::string(name), user}];
-    if (std::shared_ptr<Part> part = known.lock())
-      return part;
-    Expected<std::shared_ptr<Part>> part = make(name, user);
-    if (part)
-      known = *part;
-    return part;
+    std::weak_ptr<Object> &known = objects[{std::string(name), user}];
+    if (std::shared_ptr<Object> object = known.lock())
+      return object;
+    Expected<std::shared_ptr<Object>> object = make(name, user);
+    if (object)
+      known = *object;
+    return object;
   }
 
 private:
-  Expected<std::shared_ptr<Part>> make(std::string_view text, uint32_t user) {
+  Expected<std::shared_ptr<Object>> make(std::string_view text, uint32_t user) {
     size_t colon = std::min(text.find(':'), text.size());
     std::string name(text.substr(0, colon));
     std::string_view options = text.substr(std::min(colon + 1, text.size()));
     if (name == kind.builtIn) {
       if (options.empty())
-        return std::shared_ptr<Part>(makeBuiltIn());
+        return std::shared_ptr<Object>(makeBuiltIn());
       return invalidArgument(std::string(kind.kind) + " '" + name +
                              "' has no options, found '" +
                              std::string(options) + "'");
@@ -108,19 +109,19 @@ private:
     Expected<void *> function = loadPlugin(kind, name);
     if (!function)
       return function.status();
-    std::unique_ptr<Part> part;
+    std::unique_ptr<Object> object;
     Status status;
-    reinterpret_cast<Open>(*function)(options, user, part, status);
+    reinterpret_cast<Open>(*function)(options, user, object, status);
     if (!status.ok())
       return status.withContext(std::string(kind.kind) + " '" +
                                 std::string(text) + "'");
-    return std::shared_ptr<Part>(std::move(part));
+    return std::shared_ptr<Object>(std::move(object));
   }
 
   const PluginKind kind;
-  std::unique_ptr<Part> (*const makeBuiltIn)();
+  std::unique_ptr<Object> (*const makeBuiltIn)();
   std::mutex mutex;
-  std::map<std::pair<std::string, uint32_t>, std::weak_ptr<Part>> parts;
+  std::map<std::pair<std::string, uint32_t>, std::weak_ptr<Object>> objects;
 };
 
 } // namespace lockstep::runtime

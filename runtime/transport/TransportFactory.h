@@ -109,7 +109,7 @@ public:
 /// environment, else `threads`, which has all executors in this process. Behind
 /// a colon the name may have options of the transport. Others are plugins
 /// (Plugin.h) that export `lockstepOpenTransport`, with the signature of
-/// `OpenParts<TransportFactory>::Open`. Those who open one name at the same
+/// `PluginObjects<TransportFactory>::Open`. Those who open one name at the same
 /// time share the transport. Errors: no such plugin, or it cannot be used here.
 Expected<std::shared_ptr<TransportFactory>>
 openTransport(std::string_view name);

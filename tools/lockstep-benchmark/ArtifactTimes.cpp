@@ -130,12 +130,12 @@ private:
 /// How many steps are traced: about a second of them, and not more events than
 /// fit well into memory.
 static int tracedSteps(const Artifact &artifact, double stepSeconds) {
-  constexpr double seconds = 1, mostEvents = 400'000;
+  constexpr double seconds = 1, maxEvents = 400'000;
   double events = 1;
   for (const artifact::Program *program : *artifact.tables().programs())
     events += double(program->commands()->size()) *
               double(artifact.tables().replicas());
-  return std::max(5, int(std::min(seconds / stepSeconds, mostEvents / events)));
+  return std::max(5, int(std::min(seconds / stepSeconds, maxEvents / events)));
 }
 
 static Expected<ArtifactTimes> measure(const std::string &path) {

@@ -58,7 +58,7 @@ static StepSample sampleOf(const ArtifactTimes &times,
     added.shape = {.tiles = sharesTiles(kernel) ? kernel.grid() : 1,
                    .isOnce = isOnce};
     added.launches = count;
-    added.seconds = *seconds * cores.ofOneKernel(added.shape);
+    added.seconds = *seconds * cores.coresPerKernel(added.shape);
   }
   return sample;
 }

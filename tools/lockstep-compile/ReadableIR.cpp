@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Interfaces/ElementBytes.h"
 #include "tools/lockstep-compile/ReadableIR.h"
 #include "tools/lockstep-compile/ValueNames.h"
 
@@ -104,9 +105,8 @@ private:
       if (!variable.empty())
         parts.push_back(variable);
       auto type = cast<RankedTensorType>(operand.getType());
-      parts.push_back(type.hasStaticShape()
-                          ? bytesText(collective::getByteSize(type))
-                          : "size at run time");
+      parts.push_back(type.hasStaticShape() ? bytesText(getByteSize(type))
+                                            : "size at run time");
       if (Operation *producer = operand.getDefiningOp())
         if (std::string line = userLocation(producer->getLoc()); !line.empty())
           parts.push_back(line);

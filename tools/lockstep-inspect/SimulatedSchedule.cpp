@@ -220,8 +220,8 @@ void simulateProgram(const Artifact &artifact, ProgramInfo &program) {
   // An inspection does not execute long loops.
   SimulationOptions options;
   options.program = program.name;
-  options.mostCommands = 2'000'000;
-  options.mostEvents = 100'000;
+  options.maxCommands = 2'000'000;
+  options.maxEvents = 100'000;
   Expected<SimulationResult> result = simulate(artifact, *topology, options);
   if (!result) {
     schedule.refusal = result.status().message();

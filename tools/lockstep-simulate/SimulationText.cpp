@@ -10,7 +10,7 @@
 
 namespace lockstep::tools {
 
-using runtime::CriticalPart;
+using runtime::CriticalCommand;
 using runtime::SimulationResult;
 
 static std::string countNoun(uint64_t count, const char *noun) {
@@ -53,11 +53,11 @@ std::string toText(const SimulationResult &result,
   Table table({">time", ">share", ">executions", "command", "location"});
   double total = 0;
   constexpr size_t most = 20;
-  for (const CriticalPart &part : result.criticalPath)
+  for (const CriticalCommand &part : result.criticalPath)
     total += part.seconds;
   double rest = total;
   for (size_t i = 0; i < result.criticalPath.size() && i < most; ++i) {
-    const CriticalPart &part = result.criticalPath[i];
+    const CriticalCommand &part = result.criticalPath[i];
     table.add({secondsText(part.seconds), percentText(part.seconds, total),
                fmt::format("{}", part.executions), part.name, part.location});
     rest -= part.seconds;
@@ -72,7 +72,7 @@ std::string toText(const SimulationResult &result,
 std::string toJson(const SimulationResult &result,
                    const std::string &topology) {
   nlohmann::ordered_json path = nlohmann::ordered_json::array();
-  for (const CriticalPart &part : result.criticalPath)
+  for (const CriticalCommand &part : result.criticalPath)
     path.push_back({{"command", part.name},
                     {"location", part.location},
                     {"seconds", part.seconds},

@@ -31,7 +31,7 @@ Expected<std::unique_ptr<HostMemory>> Device::allocateHost(uint64_t bytes) {
 
 Expected<std::shared_ptr<Device>> openDevice(std::string_view name,
                                              uint32_t executor) {
-  static OpenParts<Device> devices(
+  static PluginObjects<Device> devices(
       {"device", "cpu", "LOCKSTEP_DEVICE", "lockstepOpenDevice"},
       makeCpuDevice);
   return devices.open(name, executor);

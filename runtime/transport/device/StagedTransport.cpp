@@ -74,16 +74,17 @@ bool StagedTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
   // has not changed.
   uint32_t first = plan.members[plan.firstLocal] - firstRank;
   std::vector<Use> &uses = inUse[replica];
-  forEachOperand(plan, [&](const Slice &slice, uint64_t bytes) {
-    const std::byte *from = slice.in(bases[replica]);
-    if (bytes == 0 || (replica != first && from == slice.in(bases[first])))
+  forEachOperand(plan, [&](const Address &address, uint64_t bytes) {
+    const std::byte *from = address.in(bases[replica]);
+    if (bytes == 0 || (replica != first && from == address.in(bases[first])))
       return;
     bool isThere = std::ranges::any_of(uses, [&](const Use &use) {
       return use.begin <= from && from + bytes <= use.end;
     });
     uses.push_back({plan.channel, from, from + bytes});
     if (!isThere)
-      own.queue->download(slice.in(staging.bases[replica].data()), from, bytes);
+      own.queue->download(address.in(staging.bases[replica].data()), from,
+                          bytes);
   });
   return own.recordReady();
 }
@@ -96,10 +97,10 @@ Status StagedTransport::start(const CollectivePlan &plan,
 
 void StagedTransport::upload(Queue &queue, const CollectivePlan &plan,
                              uint32_t replica) {
-  forEachResult(plan, [&](const Slice &slice, uint64_t bytes) {
+  forEachResult(plan, [&](const Address &address, uint64_t bytes) {
     if (bytes)
-      queue.upload(slice.in(bases[replica]),
-                   slice.in(staging.bases[replica].data()), bytes);
+      queue.upload(address.in(bases[replica]),
+                   address.in(staging.bases[replica].data()), bytes);
   });
 }
 

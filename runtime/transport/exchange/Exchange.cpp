@@ -34,7 +34,7 @@ uint32_t Exchange::peerOf(uint32_t position) const {
   return peer;
 }
 
-Status Exchange::doesNotFit(uint32_t peer) const {
+Status Exchange::tooShort(uint32_t peer) const {
   return corrupted(fmt::format(
       "a message of executor {} does not fit the sizes that it names",
       peers[peer].executor));

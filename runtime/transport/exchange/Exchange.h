@@ -92,7 +92,7 @@ protected:
   /// Index in `peers` of the executor that has the member at `position`.
   uint32_t peerOf(uint32_t position) const;
   /// The error that the message of a peer is shorter than its sizes require.
-  Status doesNotFit(uint32_t peer) const;
+  Status tooShort(uint32_t peer) const;
 
   const uint32_t self;
   ThreadsTransport &threads;

@@ -137,7 +137,7 @@ private:
     uint64_t headBytes = sizeof(int64_t) * plan.publishedDimensions * count;
     const std::byte *head = reader.take(headBytes);
     if (!head)
-      return doesNotFit(peer);
+      return tooShort(peer);
     if (headBytes)
       std::memcpy(row(first), head, headBytes);
     if (plan.kind == CollectiveKind::scatter) {
@@ -165,7 +165,7 @@ private:
                uint32_t member, uint64_t bytes) {
     const std::byte *&address = remote[gather * plan.members.size() + member];
     address = reader.take(bytes);
-    return address ? Status::success() : doesNotFit(peer);
+    return address ? Status::success() : tooShort(peer);
   }
 
   /// Operands of members in other executors; see `CollectiveMemory`.

@@ -85,7 +85,7 @@ private:
       for (uint64_t row = 0; row < move.rows; ++row) {
         remote[move.firstRow + row] = reader.take(move.rowBytes);
         if (!remote[move.firstRow + row])
-          return doesNotFit(peer);
+          return tooShort(peer);
       }
     }
     return Status::success();

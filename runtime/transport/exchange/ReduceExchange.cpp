@@ -135,7 +135,7 @@ private:
     for (size_t i = 0; i < subtrees.size(); ++i) {
       partials[peer].push_back(reader.take(own.end - own.begin));
       if (!partials[peer].back())
-        return doesNotFit(peer);
+        return tooShort(peer);
     }
     return Status::success();
   }
@@ -209,7 +209,7 @@ private:
       MessageReader reader(*received[peer]);
       arrived = reader.take(share.resultBytes);
       if (!arrived)
-        return doesNotFit(peer);
+        return tooShort(peer);
       LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::storeArrived>(
           worker, share.firstPiece, share.lastPiece));
     }

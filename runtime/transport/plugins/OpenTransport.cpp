@@ -28,7 +28,7 @@ TransportFactory::createOnDevice(TransportContext) {
 
 Expected<std::shared_ptr<TransportFactory>>
 openTransport(std::string_view name) {
-  static OpenParts<TransportFactory> transports(
+  static PluginObjects<TransportFactory> transports(
       {"transport", "threads", "LOCKSTEP_TRANSPORT", "lockstepOpenTransport"},
       []() -> std::unique_ptr<TransportFactory> {
         return std::make_unique<ThreadsFactory>();

@@ -52,7 +52,7 @@ double takeNumber(std::string_view &text) {
 
 LOCKSTEP_PLUGIN
 
-/// Called by `OpenParts` (Plugin.h) after the plugin has been loaded.
+/// Called by `PluginObjects` (Plugin.h) after the plugin has been loaded.
 extern "C" __attribute__((visibility("default"))) void
 lockstepOpenTransport(std::string_view options, uint32_t /*user*/,
                       std::unique_ptr<TransportFactory> &transport,

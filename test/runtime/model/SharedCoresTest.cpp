@@ -47,7 +47,7 @@ TEST(SharedCores, ExecuteSectionsOfOneReplica) {
   for (uint64_t replicas : {1, 4, 64}) {
     EXPECT_EQ(SharedCores(topology, replicas).share(once), 0.25);
     EXPECT_EQ(SharedCores(topology, replicas).share(onceOfOneTile), 1);
-    EXPECT_EQ(SharedCores(topology, replicas).ofOneKernel(once), 4);
+    EXPECT_EQ(SharedCores(topology, replicas).coresPerKernel(once), 4);
   }
 }
 

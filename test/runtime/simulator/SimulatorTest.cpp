@@ -353,11 +353,11 @@ TEST(Simulator, RefusesWhatItCannotSimulate) {
   for (uint64_t i = 0; i < 3; ++i)
     bounded.kernel(1);
   auto three = bounded.finish();
-  EXPECT_EQ(errorOf(*three, {.mostCommands = 4, .mostEvents = 3}), "");
-  EXPECT_EQ(errorOf(*three, {.mostEvents = 2}),
+  EXPECT_EQ(errorOf(*three, {.maxCommands = 4, .maxEvents = 3}), "");
+  EXPECT_EQ(errorOf(*three, {.maxEvents = 2}),
             "program 'main': more than 100000000 commands, or 2 kernels and "
             "collectives: expected a loop to end");
-  EXPECT_EQ(errorOf(*three, {.mostCommands = 3}),
+  EXPECT_EQ(errorOf(*three, {.maxCommands = 3}),
             "program 'main': more than 3 commands, or 10000000 kernels and "
             "collectives: expected a loop to end");
 
