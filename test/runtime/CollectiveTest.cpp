@@ -1,9 +1,9 @@
 //===- CollectiveTest.cpp - every collective against a plain reference ----===//
 
+#include "RandomValues.h"
 #include "TestProgram.h"
 
 #include <numeric>
-#include <random>
 
 using namespace lockstep;
 using namespace lockstep::runtime;
@@ -86,11 +86,11 @@ template <typename Narrow> struct Unrounded : Narrow {
 
 template <typename S> S randomValue(std::mt19937 &random, bool isBFloat) {
   if (isBFloat)
-    return S(toBFloat(std::uniform_real_distribution<float>(-2, 2)(random)));
+    return S(toBFloat(randomReal(random)));
   if constexpr (std::is_integral_v<S>)
     return S(std::uniform_int_distribution<int>(0, 6)(random));
   else
-    return S(std::uniform_real_distribution<float>(-2, 2)(random));
+    return S(randomReal(random));
 }
 
 /// One all_reduce of two contiguous operands and a separate one, on `replicas`

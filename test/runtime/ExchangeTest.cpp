@@ -2,8 +2,7 @@
 
 #include "Collectives.h"
 #include "Executors.h"
-
-#include <random>
+#include "RandomValues.h"
 
 using namespace lockstep;
 using namespace lockstep::runtime;
@@ -240,7 +239,7 @@ void fill(Session &session, unsigned replica, uint32_t rank,
       std::memcpy(bytes.data() + index * sizeof(value), &value, sizeof(value));
     };
     for (size_t i = 0; i < bytes.size() / elementSize(info.type.element); ++i) {
-      float real = std::uniform_real_distribution<float>(-2, 2)(random);
+      float real = randomReal(random);
       switch (info.type.element) {
       case ElementType::f32:
         set(real, i);

@@ -68,7 +68,8 @@ static bool isBinary(const void *image) {
 static CUresult load(Context &context, const char *text, const Logs &logs,
                      CUmodule *handle) {
   try {
-    PtxModule ptx = readPtx(text);
+    PtxText &known = PtxText::of(text);
+    const PtxModule &ptx = known.module();
     // The driver's version is 12.8.
     constexpr unsigned newest = 87;
     if (ptx.version > newest)
@@ -77,7 +78,7 @@ static CUresult load(Context &context, const char *text, const Logs &logs,
       throw PtxError(1, "the target is newer than the device");
     auto loaded = std::make_unique<LoadedModule>();
     loaded->context = &context;
-    loaded->module = std::make_unique<ModuleImage>(ptx, &context);
+    loaded->module = std::make_unique<ModuleImage>(known, &context);
     *handle = reinterpret_cast<CUmodule>(
         Driver::get().modules.add(std::move(loaded)));
     logs.write("");

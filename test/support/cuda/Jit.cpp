@@ -2,8 +2,8 @@
 
 #include "Kernel.h"
 
-#include <map>
 #include <stdexcept>
+#include <unordered_map>
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
@@ -141,7 +141,7 @@ static KernelFunction compile(const KernelCode &code) {
 KernelFunction compileKernel(const KernelCode &code) {
   static std::mutex mutex;
   // Kernels may be executed until the process ends.
-  static auto &known = *new std::map<std::string, KernelFunction>();
+  static auto &known = *new std::unordered_map<std::string, KernelFunction>();
   std::lock_guard lock(mutex);
   auto found = known.find(code.ir);
   if (found == known.end())

@@ -7,10 +7,38 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <unordered_map>
 
 namespace lockstep::standin {
 
-ModuleImage::ModuleImage(const PtxModule &ptx, const void *context) {
+static Kernels translate(const PtxModule &ptx,
+                         const VariableAddresses &addresses) {
+  Kernels kernels;
+  for (const Function &function : ptx.functions)
+    if (function.isEntry && function.hasBody)
+      kernels[function.name] =
+          std::make_shared<Kernel>(translateKernel(ptx, function, addresses));
+  return kernels;
+}
+
+PtxText &PtxText::of(std::string_view text) {
+  static std::mutex mutex;
+  static auto &known =
+      *new std::unordered_map<std::string, std::unique_ptr<PtxText>>();
+  std::lock_guard lock(mutex);
+  std::unique_ptr<PtxText> &entry = known[std::string(text)];
+  if (!entry)
+    entry.reset(new PtxText(readPtx(text)));
+  return *entry;
+}
+
+const Kernels &PtxText::sharedKernels() {
+  std::call_once(translated, [this] { kernels = translate(ptx, {}); });
+  return kernels;
+}
+
+ModuleImage::ModuleImage(PtxText &text, const void *context) {
+  const PtxModule &ptx = text.module();
   try {
     // Each variable is an allocation, so that accesses beyond it are found.
     for (const Variable &variable : ptx.variables) {
@@ -32,10 +60,8 @@ ModuleImage::ModuleImage(const PtxModule &ptx, const void *context) {
     for (const Variable &variable : ptx.variables)
       if (!variable.initializer.empty())
         initialize(variable);
-    for (const Function &function : ptx.functions)
-      if (function.isEntry && function.hasBody)
-        kernels[function.name] =
-            std::make_shared<Kernel>(translateKernel(ptx, function, addresses));
+    kernels =
+        addresses.empty() ? text.sharedKernels() : translate(ptx, addresses);
   } catch (...) {
     release();
     throw;

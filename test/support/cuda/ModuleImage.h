@@ -7,12 +7,35 @@
 
 namespace lockstep::standin {
 
+using Kernels =
+    std::map<std::string, std::shared_ptr<const Kernel>, std::less<>>;
+
+/// A text of PTX, read once in the process.
+class PtxText {
+public:
+  /// Throws PtxError. The result is never destroyed. Thread-safe.
+  static PtxText &of(std::string_view text);
+
+  const PtxModule &module() const { return ptx; }
+  /// The kernels for all modules of a text without variables, whose addresses
+  /// the kernels would contain; translated by the first call. Throws PtxError.
+  /// Thread-safe.
+  const Kernels &sharedKernels();
+
+private:
+  explicit PtxText(PtxModule ptx) : ptx(std::move(ptx)) {}
+
+  const PtxModule ptx;
+  std::once_flag translated;
+  Kernels kernels;
+};
+
 /// A module in the memory of a context: its kernels and variables.
 class ModuleImage {
 public:
-  /// Allocates and initializes the variables, and translates all kernels.
+  /// Allocates and initializes the variables, and translates the kernels.
   /// Throws PtxError; std::bad_alloc if there is no memory.
-  ModuleImage(const PtxModule &ptx, const void *context);
+  ModuleImage(PtxText &text, const void *context);
   ~ModuleImage();
   ModuleImage(const ModuleImage &) = delete;
   ModuleImage &operator=(const ModuleImage &) = delete;
@@ -30,7 +53,7 @@ private:
 
   VariableAddresses addresses;
   std::map<std::string, Placed, std::less<>> variables;
-  std::map<std::string, std::shared_ptr<const Kernel>, std::less<>> kernels;
+  Kernels kernels;
 };
 
 } // namespace lockstep::standin
