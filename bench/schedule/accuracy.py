@@ -10,12 +10,13 @@ All replicas are in one process. Each step is simulated by
   so that no kernel of a step is among those that its rates come from,
 - profile: the same, with the times of kernels in a trace of two replicas.
 
-The replica counts of a model alternate. A round is some time of single steps of
-one of them. Rounds, traces and calibrations in which other processes take more
-than a part of the CPUs (`--others`) are repeated for some time (`--patience`);
-then the quietest ones count, and the table says how quiet they were. The
-measured time is the median of all rounds; a ratio is the measured time divided
-by the simulated one.
+A round takes a trace, then some time of single steps with each replica count.
+Rounds and calibrations in which other processes take more than a part of the
+CPUs (`--others`) are repeated for some time (`--patience`); then the quietest
+ones count, and the table says how quiet they were. The measured time of a round
+is the median of its steps; a ratio is that time divided by the simulated one,
+with the profile of the same round, since the speed of a virtual machine changes
+within minutes. The table has the medians of all rounds.
 """
 
 import itertools
@@ -89,27 +90,13 @@ def quietest(action, count, options):
             return results, found[count - 1][1]
 
 
-def measure(runners, options):
-    """Returns, for each replica count, the times of all rounds, and the largest
-    share of others.
-    """
-
-    def one_round():
-        times = {}
-        for count, runner in runners.items():
-            steps = []
-            begin = time.perf_counter()
-            while (
-                len(steps) < 3 or time.perf_counter() - begin < options.seconds
-            ):
-                steps.append(runner.run(1))
-            times[count] = statistics.median(steps)
-        return times
-
-    rounds, share = quietest(one_round, options.rounds, options)
-    return {
-        count: [times[count] for times in rounds] for count in runners
-    }, share
+def median_step(runner, seconds):
+    """The median of single steps that take `seconds` together."""
+    steps = []
+    begin = time.perf_counter()
+    while len(steps) < 3 or time.perf_counter() - begin < seconds:
+        steps.append(runner.run(1))
+    return statistics.median(steps)
 
 
 def calibrate(binaries, artifacts, output):
@@ -158,10 +145,10 @@ class Model:
         )
 
     def trace(self, path, options):
-        """Writes a trace of some seconds; returns its path."""
+        """Writes a trace of `--trace-seconds`; returns its path."""
         runner = self.runner(PROFILED, trace_file=str(path).encode())
         seconds = runner.run(3)
-        runner.run(max(5, min(200, int(options.trace_seconds / seconds))))
+        runner.run(max(15, min(200, int(options.trace_seconds / seconds))))
         runner.close()
         return path
 
@@ -180,37 +167,51 @@ def compare(model, others, options):
         1,
         options,
     )
-    (trace,), traced = quietest(
-        lambda: model.trace(place / f"trace-{next(numbers)}.json", options),
-        1,
-        options,
-    )
     runners = {count: model.runner(count) for count in options.replicas}
     for runner in runners.values():
         runner.run(3)
-    measured, share = measure(runners, options)
-    share = max(share, quiet, traced)
+
+    def one_round():
+        trace = model.trace(place / f"trace-{next(numbers)}.json", options)
+        return trace, {
+            count: median_step(runner, options.seconds)
+            for count, runner in runners.items()
+        }
+
+    rounds, share = quietest(one_round, options.rounds, options)
     for runner in runners.values():
         runner.close()
+
+    def simulated(count, *arguments):
+        return simulate_artifact(binaries, model.artifacts[count], *arguments)[
+            "seconds"
+        ]
+
     errors = {}
-    for count, times in measured.items():
-        middle = statistics.median(times)
-        cells = []
-        for kind, arguments in {
-            "preset": ["--topology=host"],
-            "calibrated": [f"--topology={topology}"],
-            "profile": [f"--topology={topology}", f"--profile={trace}"],
-        }.items():
-            simulated = simulate_artifact(
-                binaries, model.artifacts[count], *arguments
+    for count in options.replicas:
+        times = [measured[count] for _, measured in rounds]
+        preset = simulated(count, "--topology=host")
+        calibrated = simulated(count, f"--topology={topology}")
+        ratios = {
+            "preset": [measured / preset for measured in times],
+            "calibrated": [measured / calibrated for measured in times],
+            "profile": [
+                measured[count]
+                / simulated(
+                    count, f"--topology={topology}", f"--profile={trace}"
+                )
+                for trace, measured in rounds
+            ],
+        }
+        for kind, found in ratios.items():
+            errors.setdefault(kind, []).append(
+                abs(statistics.median(found) - 1)
             )
-            ratio = middle / simulated["seconds"]
-            errors.setdefault(kind, []).append(abs(ratio - 1))
-            cells.append(f"{ratio:.2f}")
         print(
             f"| {model.name} | {count} | "
             f"{spread_text([seconds * 1e3 for seconds in times], '.3g')} | "
-            f"{' | '.join(cells)} | {share:.0%} |",
+            + " | ".join(spread_text(found, ".2f") for found in ratios.values())
+            + f" | {max(share, quiet):.0%} |",
             flush=True,
         )
     return errors
@@ -227,7 +228,7 @@ def main():
         default=[2, 4, 8],
     )
     add_rounds(parser, 9)
-    parser.add_argument("--trace-seconds", type=float, default=3)
+    parser.add_argument("--trace-seconds", type=float, default=0.5)
     parser.add_argument(
         "--others",
         type=float,

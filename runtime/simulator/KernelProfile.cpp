@@ -81,6 +81,20 @@ double medianOf(std::vector<double> times) {
   return *middle;
 }
 
+/// The mean of the launches of one kernel. Steps have many kernels, and take as
+/// long as the sum of their means. It leaves out launches that were interrupted
+/// or whose data was not in memory yet: those longer than twice the median.
+static double typicalOf(const std::vector<double> &times) {
+  double longest = 2 * medianOf(times), sum = 0;
+  size_t count = 0;
+  for (double time : times)
+    if (time <= longest) {
+      sum += time;
+      ++count;
+    }
+  return sum / double(count);
+}
+
 Expected<KernelProfile> KernelProfile::read(const std::string &path,
                                             const Artifact &artifact) {
   std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(
@@ -108,7 +122,7 @@ Expected<KernelProfile> KernelProfile::read(const std::string &path,
     bool isKnown = found != reader.launches.end();
     isEmpty &= !isKnown;
     profile.seconds.push_back(
-        isKnown ? std::optional((medianOf(found->second) - ofClock) * 1e-6)
+        isKnown ? std::optional((typicalOf(found->second) - ofClock) * 1e-6)
                 : std::nullopt);
   }
   if (isEmpty)

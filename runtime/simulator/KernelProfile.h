@@ -15,7 +15,7 @@ namespace lockstep::runtime {
 /// may be one of another artifact of the same model, for another number of
 /// replicas: kernels are found by their symbols.
 struct KernelProfile {
-  /// For each kernel of the artifact, the median seconds of a launch; none if
+  /// For each kernel of the artifact, the seconds of a usual launch; none if
   /// the trace has no launch of it.
   std::vector<std::optional<double>> seconds;
   /// How many replicas the trace has.
