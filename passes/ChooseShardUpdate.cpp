@@ -8,7 +8,6 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace lockstep;
@@ -34,29 +33,6 @@ bool hasDividedVariables(ModuleOp module) {
       [](replica::VariableOp variable) { return variable.getWholeShape(); });
 }
 
-/// Whether a function assigns variables, as a step does.
-bool assignsVariables(func::FuncOp function) {
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    auto binding =
-        function.getResultAttrOfType<device::BindingAttr>(i, "device.binding");
-    if (binding && binding.getKind() == device::BindingKind::Variable)
-      return true;
-  }
-  return false;
-}
-
-/// The sum of the times that the model predicts for the steps.
-double predictSeconds(ModuleOp module, const runtime::Topology &topology,
-                      int64_t replicas) {
-  SymbolTableCollection symbols;
-  OperationTimes times(topology, replicas, symbols);
-  double seconds = 0;
-  for (auto step : module.getOps<func::FuncOp>())
-    if (!step.isExternal() && assignsVariables(step))
-      seconds += ReadyTimes(step.getBody().front(), times).getEnd();
-  return seconds;
-}
-
 } // namespace
 
 bool lockstep::mayDivideVariables(ModuleOp module,
@@ -76,7 +52,7 @@ bool lockstep::mayDivideVariables(ModuleOp module,
   return loaded && !loaded->reducesOnCompute;
 }
 
-FailureOr<ShardUpdateChoice>
+FailureOr<ScheduleChoice>
 lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
                             RunStages run, RemarkCollector &remarks) {
   FailureOr<runtime::Topology> topology = getTopology(lowered);
@@ -84,34 +60,37 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
   if (failed(topology) || failed(replicas))
     return failure();
   std::vector<RemarkCollector::Entry> before = remarks.take();
-  auto runStages = [&](ShardUpdateChoice &choice, Stage first, Stage last) {
-    options.shardUpdate = choice.mode;
-    options.startAfter = first;
-    options.stopAfter = last;
-    LogicalResult result = run(*choice.scheduled, options);
+  auto runStages = [&](ScheduleChoice &choice, Stage first, Stage last) {
+    CompileOptions stages = choice.options;
+    stages.startAfter = first;
+    stages.stopAfter = last;
+    LogicalResult result = run(*choice.scheduled, stages);
     llvm::append_range(choice.remarks, remarks.take());
     return result;
   };
-  auto finish = [&](ShardUpdateChoice choice) {
+  auto finish = [&](ScheduleChoice choice) {
     remarks.add(std::move(before));
     return choice;
   };
 
-  ShardUpdateChoice divided{ShardUpdate::On, lowered.clone(), {}};
+  options.shardUpdate = ShardUpdate::On;
+  ScheduleChoice divided{options, lowered.clone(), {}};
+  options.shardUpdate = ShardUpdate::Off;
   if (failed(runStages(divided, Stage::Lower, Stage::Simplify)))
     return failure();
   if (!hasDividedVariables(*divided.scheduled))
-    return finish({ShardUpdate::Off, nullptr, {}});
+    return finish({options, nullptr, {}});
   Location location = getScatterLocation(*divided.scheduled);
-  ShardUpdateChoice whole{ShardUpdate::Off, lowered.clone(), {}};
+  ScheduleChoice whole{options, lowered.clone(), {}};
   if (failed(runStages(divided, Stage::Simplify, Stage::Schedule)) ||
       failed(runStages(whole, Stage::Lower, Stage::Schedule)))
     return failure();
 
   double dividedSeconds =
-      predictSeconds(*divided.scheduled, *topology, *replicas);
-  double wholeSeconds = predictSeconds(*whole.scheduled, *topology, *replicas);
-  ShardUpdateChoice choice = finish(
+      predictStepSeconds(*divided.scheduled, *topology, *replicas);
+  double wholeSeconds =
+      predictStepSeconds(*whole.scheduled, *topology, *replicas);
+  ScheduleChoice choice = finish(
       dividedSeconds < wholeSeconds ? std::move(divided) : std::move(whole));
   remark::analysis(location, decision(Stage::Simplify, "ShardUpdate", ""))
       << ("by the model of '" + topology->name + "', a step takes " +

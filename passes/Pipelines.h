@@ -52,6 +52,9 @@ struct CompileOptions {
   /// Bound on the size of a bucket in bytes if the program specifies none; 0:
   /// no bound.
   int64_t bytesPerPack = 0;
+  /// Bytes that a process with one replica may need; 0: any number. Only
+  /// `boundMemory` reads it.
+  int64_t memoryBound = 0;
   /// Whether kernels check every access against its buffer, and return with an
   /// error if one is out of bounds.
   bool checkBounds = false;
@@ -67,12 +70,12 @@ struct CompileOptions {
   Stage stopAfter = Stage::Memory;
 };
 
-/// A decision of `chooseShardUpdate`.
-struct ShardUpdateChoice {
-  /// On or Off.
-  ShardUpdate mode;
-  /// The module compiled in this mode up to the stage `Schedule`; null if
-  /// nothing could be divided, so that there was nothing to compare.
+/// A schedule of a module that has passed the stage `Lower`.
+struct ScheduleChoice {
+  /// Those that it is made with. `startAfter` and `stopAfter` have no meaning.
+  CompileOptions options;
+  /// The module compiled with them up to the stage `Schedule`; null if there
+  /// was nothing to compare.
   mlir::OwningOpRef<mlir::ModuleOp> scheduled;
   /// The remarks of the stages that `scheduled` has passed since `Lower`.
   std::vector<RemarkCollector::Entry> remarks;
@@ -93,10 +96,24 @@ bool mayDivideVariables(mlir::ModuleOp module, const CompileOptions &options);
 /// are compiled by `run` up to their schedules, with and without. `remarks`
 /// keeps what it has, and gets a remark with both times; those of the copies
 /// are in the choice. Fails, with an error emitted, if a stage fails.
-mlir::FailureOr<ShardUpdateChoice> chooseShardUpdate(mlir::ModuleOp lowered,
-                                                     CompileOptions options,
-                                                     RunStages run,
-                                                     RemarkCollector &remarks);
+mlir::FailureOr<ScheduleChoice> chooseShardUpdate(mlir::ModuleOp lowered,
+                                                  CompileOptions options,
+                                                  RunStages run,
+                                                  RemarkCollector &remarks);
+
+/// Replaces `choice` if its schedule needs more than
+/// `choice.options.memoryBound` bytes in a process with one worker: by the
+/// schedule of `lowered` whose steps take least time by the model of the
+/// topology, among those that need no more. These are made with smaller
+/// buckets, without overlap, and with variables divided or whole, as far as the
+/// user's options, `choice.options`, leave that open; `mayDivide` is the result
+/// of `mayDivideVariables`. If `choice` has no schedule, it gets one. `lowered`
+/// is not changed. `remarks` keeps what it has, and gets a remark if the
+/// schedule was replaced. Fails, with an error emitted, if a stage fails or all
+/// schedules need more.
+llvm::LogicalResult boundMemory(mlir::ModuleOp lowered, bool mayDivide,
+                                RunStages run, RemarkCollector &remarks,
+                                ScheduleChoice &choice);
 
 /// Appends the passes of all stages up to `options.stopAfter`.
 void buildCompilePipeline(mlir::OpPassManager &pm,

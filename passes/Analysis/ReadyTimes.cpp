@@ -2,6 +2,10 @@
 
 #include "passes/Analysis/ReadyTimes.h"
 
+#include "dialect/Device/DeviceDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 using namespace lockstep;
 using namespace mlir;
 
@@ -69,4 +73,27 @@ void ReadyTimes::forOperandArrivals(Operation *op,
         if (auto it = arrival.find(producer); it != arrival.end())
           use(it->second);
   });
+}
+
+/// Whether a function assigns variables, as a step does.
+static bool assignsVariables(func::FuncOp function) {
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto binding =
+        function.getResultAttrOfType<device::BindingAttr>(i, "device.binding");
+    if (binding && binding.getKind() == device::BindingKind::Variable)
+      return true;
+  }
+  return false;
+}
+
+double lockstep::predictStepSeconds(ModuleOp module,
+                                    const runtime::Topology &topology,
+                                    int64_t replicas) {
+  SymbolTableCollection symbols;
+  OperationTimes times(topology, replicas, symbols);
+  double seconds = 0;
+  for (auto step : module.getOps<func::FuncOp>())
+    if (!step.isExternal() && assignsVariables(step))
+      seconds += ReadyTimes(step.getBody().front(), times).getEnd();
+  return seconds;
 }

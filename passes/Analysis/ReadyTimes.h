@@ -54,6 +54,11 @@ private:
       carried;
 };
 
+/// The sum of the seconds that the model of `topology` predicts for the steps
+/// of a module, those of its functions that assign variables.
+double predictStepSeconds(mlir::ModuleOp module,
+                          const runtime::Topology &topology, int64_t replicas);
+
 } // namespace lockstep
 
 #endif

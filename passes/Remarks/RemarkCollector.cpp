@@ -40,10 +40,12 @@ public:
     std::string message;
     for (const remark::detail::Remark::Arg &argument : remark.getArgs())
       message += argument.val;
+    // MLIR's text for a remark about the whole module.
+    StringRef function = remark.getFunction();
+    function.consume_front("<unknown function>");
     std::lock_guard lock(collector.mutex);
     collector.entries.push_back({*stage, getKind(remark).str(), message,
-                                 remark.getFunction().str(),
-                                 remark.getLocation()});
+                                 function.str(), remark.getLocation()});
   }
 
 private:

@@ -40,6 +40,20 @@ def test_communication_options(train, name, option):  # [2.5-bytes-per-pack]
     assert plain == changed
 
 
+def test_bounded_memory(train):
+    options = ["--replicas=4", "--topology=ethernet-25g"]
+    plain = train("digits-mlp", STEPS["digits-mlp"], compile=options)
+    for bound in (
+        ["--memory-bound=170000"],
+        ["--memory-bound=170000", "--shard-update=off"],
+        ["--memory-bound=110000"],
+    ):
+        changed = train(
+            "digits-mlp", STEPS["digits-mlp"], compile=options + bound
+        )
+        assert plain == changed, bound
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_two_compilations_in_two_folders(
     tools, examples, compiled, tmp_path, name

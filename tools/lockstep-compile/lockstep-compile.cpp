@@ -115,6 +115,11 @@ struct CommandLine {
   cl::opt<bool> overlap{"overlap",
                         cl::desc("start collectives early, wait late"),
                         cl::init(true), cl::cat(category)};
+  NumberOption<long long> memoryBound{
+      "memory-bound",
+      cl::desc("bytes that a process with one replica may need: the fastest "
+               "schedule that needs no more"),
+      cl::value_desc("bytes"), cl::init(0), cl::cat(category)};
   cl::opt<bool> checkBounds{
       "check-bounds",
       cl::desc("check every access of kernels against its buffer; the run ends "
@@ -245,8 +250,8 @@ bool readBucketMode(llvm::StringRef mode, CompileOptions &options) {
          options.bytesPerPack > 0;
 }
 
-/// Runs the passes. If the topology decides whether variables are divided,
-/// that is found out when the module has been lowered.
+/// Runs the passes. If the topology decides whether variables are divided, or
+/// memory is bounded, schedules are compared when the module has been lowered.
 mlir::LogicalResult compile(mlir::OwningOpRef<mlir::ModuleOp> &module,
                             CompileOptions options, RemarkCollector &remarks,
                             bool verifyEach, bool printTimes) {
@@ -260,24 +265,35 @@ mlir::LogicalResult compile(mlir::OwningOpRef<mlir::ModuleOp> &module,
     buildCompilePipeline(pm, stages);
     return pm.run(module);
   };
-  if (!mayDivideVariables(*module, options))
+  bool mayDivide = mayDivideVariables(*module, options);
+  bool isBounded =
+      options.memoryBound > 0 && options.stopAfter >= Stage::Simplify;
+  if (!mayDivide && !isBounded)
     return run(*module, options);
   CompileOptions front = options;
   front.stopAfter = Stage::Lower;
   if (mlir::failed(run(*module, front)))
     return mlir::failure();
-  mlir::FailureOr<ShardUpdateChoice> choice =
-      chooseShardUpdate(*module, options, run, remarks);
-  if (mlir::failed(choice))
-    return mlir::failure();
-  options.shardUpdate = choice->mode;
-  options.startAfter = Stage::Lower;
-  if (choice->scheduled && options.stopAfter >= Stage::Schedule) {
-    module = std::move(choice->scheduled);
-    remarks.add(std::move(choice->remarks));
-    options.startAfter = Stage::Schedule;
+  ScheduleChoice choice{options, nullptr, {}};
+  if (mayDivide) {
+    mlir::FailureOr<ScheduleChoice> found =
+        chooseShardUpdate(*module, options, run, remarks);
+    if (mlir::failed(found))
+      return mlir::failure();
+    choice = std::move(*found);
   }
-  return run(*module, options);
+  if (isBounded &&
+      mlir::failed(boundMemory(*module, mayDivide, run, remarks, choice)))
+    return mlir::failure();
+  CompileOptions rest = choice.options;
+  rest.stopAfter = options.stopAfter;
+  rest.startAfter = Stage::Lower;
+  if (choice.scheduled && rest.stopAfter >= Stage::Schedule) {
+    module = std::move(choice.scheduled);
+    remarks.add(std::move(choice.remarks));
+    rest.startAfter = Stage::Schedule;
+  }
+  return run(*module, rest);
 }
 
 } // namespace
@@ -308,6 +324,11 @@ int main(int argc, char **argv) {
     return fail("expected --bucket=optimal, --bucket=none or --bucket=bytes:N "
                 "with a number of bytes N that is positive, found '" +
                 line.bucket + "' [E_OPTION_VALUE]");
+  if (line.memoryBound.getNumOccurrences() && line.memoryBound <= 0)
+    return fail("expected --memory-bound with a number of bytes that is "
+                "positive, found " +
+                llvm::Twine(line.memoryBound));
+  options.memoryBound = line.memoryBound;
   options.optimize = line.level != "0";
   options.simplify = line.simplify;
   options.reassociate = line.reassociate;

@@ -1,0 +1,207 @@
+//===- BoundMemory.cpp - A schedule for a given amount of memory ----------===//
+
+#include "passes/Analysis/ModuleTopology.h"
+#include "passes/Analysis/ReadyTimes.h"
+#include "passes/Memory/Layout.h"
+#include "passes/Memory/Sizes.h"
+#include "passes/Pipelines.h"
+#include "passes/Remarks/Remarks.h"
+
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+namespace {
+
+/// The bytes of a process with one worker: its variables, the constants, and
+/// the largest program's tensors and batch. `planned` has passed all stages.
+int64_t countProcessBytes(ModuleOp planned) {
+  int64_t variables = 0, constants = 0, program = 0;
+  for (Operation &op : *planned.getBody()) {
+    if (auto variable = dyn_cast<device::VariableOp>(op)) {
+      if (variable.getRole().value_or(device::kWorkerRole) ==
+          device::kWorkerRole)
+        variables += llvm::alignTo(
+            getByteSize(cast<RankedTensorType>(variable.getType())),
+            kAlignment);
+    } else if (auto each = dyn_cast<device::ConstantsOp>(op)) {
+      constants +=
+          getByteSize(cast<RankedTensorType>(each.getBytes().getType()));
+    } else if (auto each = dyn_cast<device::ProgramOp>(op)) {
+      if (each.getRole() == device::kWorkerRole)
+        program = std::max<int64_t>(program, each.getReplicaSize() +
+                                                 each.getSharedSize() +
+                                                 each.getInputSize());
+    }
+  }
+  return variables + constants + program;
+}
+
+/// One of the schedules that are compared.
+struct Candidate {
+  ScheduleChoice choice;
+  /// Its options, for people.
+  std::string description;
+  int64_t bytes = 0;
+  double seconds = 0;
+};
+
+class ScheduleComparison {
+public:
+  ScheduleComparison(ModuleOp lowered, CompileOptions options, RunStages run,
+                     RemarkCollector &remarks)
+      : lowered(lowered), options(std::move(options)), run(run),
+        remarks(remarks) {}
+
+  LogicalResult bound(bool mayDivide, ScheduleChoice &choice);
+
+private:
+  FailureOr<ScheduleChoice> schedule(CompileOptions others);
+  /// The bytes that a scheduled module needs.
+  FailureOr<int64_t> measure(ModuleOp scheduled);
+  /// The combinations of options that may need less memory, with their
+  /// descriptions; none at -O0.
+  std::vector<std::pair<CompileOptions, std::string>>
+  listOptions(bool mayDivide) const;
+
+  ModuleOp lowered;
+  /// Those of the first schedule.
+  const CompileOptions options;
+  RunStages run;
+  RemarkCollector &remarks;
+};
+
+} // namespace
+
+FailureOr<ScheduleChoice> ScheduleComparison::schedule(CompileOptions others) {
+  others.startAfter = Stage::Lower;
+  others.stopAfter = Stage::Schedule;
+  ScheduleChoice choice{others, lowered.clone(), {}};
+  if (failed(run(*choice.scheduled, others)))
+    return failure();
+  choice.remarks = remarks.take();
+  return choice;
+}
+
+FailureOr<int64_t> ScheduleComparison::measure(ModuleOp scheduled) {
+  OwningOpRef<ModuleOp> planned = scheduled.clone();
+  // The memory of a program does not depend on the code of its kernels.
+  CompileOptions memory = options;
+  memory.startAfter = Stage::Codegen;
+  memory.stopAfter = Stage::Memory;
+  if (failed(run(*planned, memory)))
+    return failure();
+  remarks.take();
+  return countProcessBytes(*planned);
+}
+
+std::vector<std::pair<CompileOptions, std::string>>
+ScheduleComparison::listOptions(bool mayDivide) const {
+  std::vector<std::pair<CompileOptions, std::string>> list;
+  if (!options.optimize)
+    return list;
+  auto add = [&](CompileOptions others, const Twine &buckets) {
+    std::string text = buckets.str();
+    if (mayDivide)
+      text += others.shardUpdate == ShardUpdate::On ? ", divided variables"
+                                                    : ", whole variables";
+    if (!others.overlap)
+      text += ", no overlap";
+    list.emplace_back(std::move(others), std::move(text));
+  };
+  SmallVector<ShardUpdate> modes = {options.shardUpdate};
+  if (mayDivide)
+    modes = {ShardUpdate::On, ShardUpdate::Off};
+  for (ShardUpdate mode : modes)
+    for (bool overlap : {true, false}) {
+      if (overlap && !options.overlap)
+        continue;
+      CompileOptions others = options;
+      others.shardUpdate = mode;
+      others.overlap = overlap;
+      if (!options.bucket || !options.planBuckets) {
+        add(others, "the given buckets");
+        continue;
+      }
+      add(others, "optimal buckets");
+      others.planBuckets = false;
+      for (int64_t bytes : {4 << 20, 1 << 20, 256 << 10}) {
+        others.bytesPerPack = bytes;
+        add(others, "buckets of at most " + bytesText(bytes));
+      }
+      others.bucket = false;
+      add(others, "no buckets");
+    }
+  return list;
+}
+
+LogicalResult ScheduleComparison::bound(bool mayDivide,
+                                        ScheduleChoice &choice) {
+  FailureOr<runtime::Topology> topology = getTopology(lowered);
+  FailureOr<int64_t> replicas = replica::getReplicaCount(lowered);
+  if (failed(topology) || failed(replicas))
+    return failure();
+  if (!choice.scheduled) {
+    FailureOr<ScheduleChoice> first = schedule(options);
+    if (failed(first))
+      return failure();
+    choice = std::move(*first);
+  }
+  FailureOr<int64_t> bytes = measure(*choice.scheduled);
+  if (failed(bytes))
+    return failure();
+  if (*bytes <= options.memoryBound)
+    return success();
+
+  double seconds = predictStepSeconds(*choice.scheduled, *topology, *replicas);
+  int64_t least = *bytes;
+  std::optional<Candidate> best;
+  for (auto &[others, description] : listOptions(mayDivide)) {
+    FailureOr<ScheduleChoice> made = schedule(others);
+    if (failed(made))
+      return failure();
+    Candidate candidate{std::move(*made), description};
+    ModuleOp scheduled = *candidate.choice.scheduled;
+    FailureOr<int64_t> needed = measure(scheduled);
+    if (failed(needed))
+      return failure();
+    candidate.bytes = *needed;
+    candidate.seconds = predictStepSeconds(scheduled, *topology, *replicas);
+    least = std::min(least, candidate.bytes);
+    if (candidate.bytes <= options.memoryBound &&
+        (!best || candidate.seconds < best->seconds))
+      best = std::move(candidate);
+  }
+  auto steps = lowered.getOps<func::FuncOp>();
+  Location location =
+      steps.empty() ? lowered.getLoc() : (*steps.begin()).getLoc();
+  if (!best)
+    return emitError(location)
+           << "expected at most " << options.memoryBound
+           << " bytes in a process with one replica, found " << least << " ("
+           << bytesText(least) << ") with the schedule that needs least";
+  remark::analysis(location, decision(Stage::Schedule, "MemoryBound", ""))
+      << ("without a bound, the schedule needs " + std::to_string(*bytes) +
+          " bytes in a process with one replica, more than " +
+          std::to_string(options.memoryBound) + "; one with " +
+          best->description + " needs " + std::to_string(best->bytes) +
+          ", and by the model of '" + topology->name + "' a step takes " +
+          secondsText(best->seconds) + " instead of " + secondsText(seconds));
+  choice = std::move(best->choice);
+  return success();
+}
+
+LogicalResult lockstep::boundMemory(ModuleOp lowered, bool mayDivide,
+                                    RunStages run, RemarkCollector &remarks,
+                                    ScheduleChoice &choice) {
+  std::vector<RemarkCollector::Entry> before = remarks.take();
+  ScheduleComparison comparison(lowered, choice.options, run, remarks);
+  LogicalResult result = comparison.bound(mayDivide, choice);
+  remarks.add(std::move(before));
+  return result;
+}
