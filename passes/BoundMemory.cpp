@@ -2,12 +2,11 @@
 
 #include "passes/Analysis/ModuleTopology.h"
 #include "passes/Analysis/ReadyTimes.h"
-#include "passes/Memory/Layout.h"
-#include "passes/Memory/Sizes.h"
 #include "passes/Pipelines.h"
 #include "passes/Remarks/Remarks.h"
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Replica/ReplicaDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,14 +20,19 @@ namespace {
 /// The bytes of a process with one worker: its variables, the constants, and
 /// the largest program's tensors and batch. `planned` has passed all stages.
 int64_t countProcessBytes(ModuleOp planned) {
-  int64_t variables = 0, constants = 0, program = 0;
+  // Of the memory of all variables, as in the artifact.
+  constexpr uint64_t alignment = 64;
+  int64_t shared = 0, perReplica = 0, constants = 0, program = 0;
   for (Operation &op : *planned.getBody()) {
     if (auto variable = dyn_cast<device::VariableOp>(op)) {
-      if (variable.getRole().value_or(device::kWorkerRole) ==
+      if (variable.getRole().value_or(device::kWorkerRole) !=
           device::kWorkerRole)
-        variables += llvm::alignTo(
-            getByteSize(cast<RankedTensorType>(variable.getType())),
-            kAlignment);
+        continue;
+      int64_t end = variable.getOffset() +
+                    getByteSize(cast<RankedTensorType>(variable.getType()));
+      int64_t &size =
+          variable.getSpace() == device::Space::Variable ? shared : perReplica;
+      size = std::max<int64_t>(size, llvm::alignTo(end, alignment));
     } else if (auto each = dyn_cast<device::ConstantsOp>(op)) {
       constants +=
           getByteSize(cast<RankedTensorType>(each.getBytes().getType()));
@@ -39,7 +43,7 @@ int64_t countProcessBytes(ModuleOp planned) {
                                                  each.getInputSize());
     }
   }
-  return variables + constants + program;
+  return shared + perReplica + constants + program;
 }
 
 /// One of the schedules that are compared.
