@@ -62,14 +62,14 @@ public:
       : lowered(lowered), options(std::move(options)), run(run),
         remarks(remarks) {}
 
-  LogicalResult bound(bool mayDivide, ScheduleChoice &choice);
+  LogicalResult bound(ScheduleChoice &choice);
 
 private:
   FailureOr<ScheduleChoice> schedule(CompileOptions others);
   /// The bytes that a scheduled module needs.
   FailureOr<int64_t> measure(ModuleOp scheduled);
-  /// The combinations of options that may need less memory, with their
-  /// descriptions; none at -O0.
+  /// The combinations of options other than those of the first schedule, with
+  /// their descriptions; none at -O0.
   std::vector<std::pair<CompileOptions, std::string>>
   listOptions(bool mayDivide) const;
 
@@ -128,11 +128,11 @@ ScheduleComparison::listOptions(bool mayDivide) const {
       CompileOptions others = options;
       others.shardUpdate = mode;
       others.overlap = overlap;
-      if (!options.bucket || !options.planBuckets) {
-        add(others, "the given buckets");
+      bool plan = options.bucket && options.planBuckets;
+      if (mode != options.shardUpdate || overlap != options.overlap)
+        add(others, plan ? "optimal buckets" : "the given buckets");
+      if (!plan)
         continue;
-      }
-      add(others, "optimal buckets");
       others.planBuckets = false;
       for (int64_t bytes : {4 << 20, 1 << 20, 256 << 10}) {
         others.bytesPerPack = bytes;
@@ -144,8 +144,9 @@ ScheduleComparison::listOptions(bool mayDivide) const {
   return list;
 }
 
-LogicalResult ScheduleComparison::bound(bool mayDivide,
-                                        ScheduleChoice &choice) {
+LogicalResult ScheduleComparison::bound(ScheduleChoice &choice) {
+  // `chooseShardUpdate` makes a schedule only where both modes are possible.
+  bool mayDivide = static_cast<bool>(choice.scheduled);
   FailureOr<runtime::Topology> topology = getTopology(lowered);
   FailureOr<int64_t> replicas = replica::getReplicaCount(lowered);
   if (failed(topology) || failed(replicas))
@@ -200,12 +201,12 @@ LogicalResult ScheduleComparison::bound(bool mayDivide,
   return success();
 }
 
-LogicalResult lockstep::boundMemory(ModuleOp lowered, bool mayDivide,
-                                    RunStages run, RemarkCollector &remarks,
+LogicalResult lockstep::boundMemory(ModuleOp lowered, RunStages run,
+                                    RemarkCollector &remarks,
                                     ScheduleChoice &choice) {
   std::vector<RemarkCollector::Entry> before = remarks.take();
   ScheduleComparison comparison(lowered, choice.options, run, remarks);
-  LogicalResult result = comparison.bound(mayDivide, choice);
+  LogicalResult result = comparison.bound(choice);
   remarks.add(std::move(before));
   return result;
 }

@@ -106,13 +106,13 @@ mlir::FailureOr<ScheduleChoice> chooseShardUpdate(mlir::ModuleOp lowered,
 /// schedule of `lowered` whose steps take least time by the model of the
 /// topology, among those that need no more. These are made with smaller
 /// buckets, without overlap, and with variables divided or whole, as far as the
-/// user's options, `choice.options`, leave that open; `mayDivide` is the result
-/// of `mayDivideVariables`. If `choice` has no schedule, it gets one. `lowered`
-/// is not changed. `remarks` keeps what it has, and gets a remark if the
-/// schedule was replaced. Fails, with an error emitted, if a stage fails or all
-/// schedules need more.
-llvm::LogicalResult boundMemory(mlir::ModuleOp lowered, bool mayDivide,
-                                RunStages run, RemarkCollector &remarks,
+/// user's options, `choice.options`, leave that open. `choice` is the result of
+/// `chooseShardUpdate` if that has compared both; else it has no schedule, and
+/// gets one. `lowered` is not changed. `remarks` keeps what it has, and gets a
+/// remark if the schedule was replaced. Fails, with an error emitted, if a
+/// stage fails or all schedules need more.
+llvm::LogicalResult boundMemory(mlir::ModuleOp lowered, RunStages run,
+                                RemarkCollector &remarks,
                                 ScheduleChoice &choice);
 
 /// Appends the passes of all stages up to `options.stopAfter`.

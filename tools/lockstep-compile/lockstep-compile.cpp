@@ -282,8 +282,7 @@ mlir::LogicalResult compile(mlir::OwningOpRef<mlir::ModuleOp> &module,
       return mlir::failure();
     choice = std::move(*found);
   }
-  if (isBounded &&
-      mlir::failed(boundMemory(*module, mayDivide, run, remarks, choice)))
+  if (isBounded && mlir::failed(boundMemory(*module, run, remarks, choice)))
     return mlir::failure();
   CompileOptions rest = choice.options;
   rest.stopAfter = options.stopAfter;
