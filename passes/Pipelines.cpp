@@ -53,7 +53,6 @@ static void addVerify(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addLower(OpPassManager &pm, const CompileOptions &options) {
-  pm.addPass(createCheckCastsPass());
   pm.addPass(createStructureControlFlowPass());
   pm.addPass(createFoldRankConstantsPass());
   pm.addPass(createSpliceContextsPass());
@@ -61,6 +60,8 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createPartitionVariablesPass());
   pm.addPass(createBoundInputsPass());
   pm.addPass(createLowerReplicaPass());
+  // After the collectives of one replica have become casts.
+  pm.addPass(createCheckCastsPass());
   pm.addPass(createLowerVariablesPass());
   pm.addNestedPass<func::FuncOp>(createAlignBranchesPass());
   // Control flow has been structured: regions have one block.

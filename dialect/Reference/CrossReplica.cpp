@@ -299,14 +299,15 @@ Result translate(replica::GatherOp op, CodeBuilder &) {
   return Instruction::Run([axis, type](const Instruction &instruction,
                                        Frame &frame) {
     const Value &value = frame.peek(instruction.operands[0]);
-    if (!value.isPerReplica() || frame.machine.replicas() == 1) {
-      frame.slots[instruction.results[0]] = componentOf(value, 0);
+    if (!value.isPerReplica()) {
+      frame.slots[instruction.results[0]] = value;
       return success();
     }
     ArrayRef<Value> components = value.components();
     if (failed(checkShapes(frame.machine, instruction.op, components, axis)))
       return failure();
-    Value gathered = concatenate(components, axis);
+    Value gathered = components.size() == 1 ? components[0]
+                                            : concatenate(components, axis);
     if (failed(
             checkGathered(frame.machine, instruction.op, gathered, type, axis)))
       return failure();

@@ -231,10 +231,7 @@ static LogicalResult runAllGather(const Instruction &instruction,
       [&](ArrayRef<Value> values, size_t index, Value &result) {
         if (failed(checkShapes(frame.machine, op, values, axis)))
           return failure();
-        // With a single replica the operand may lack the axis.
         result = values.size() == 1 ? values[0] : concatenate(values, axis);
-        if (values.size() == 1)
-          return success();
         return checkGathered(frame.machine, op, result,
                              op.getResult(index).getType(), axis);
       });
@@ -243,14 +240,17 @@ static LogicalResult runAllGather(const Instruction &instruction,
 LogicalResult checkGathered(Machine &machine, Operation *op,
                             const Value &gathered, Type type, int64_t axis) {
   auto expected = cast<RankedTensorType>(type);
-  if (expected.isDynamicDim(axis) ||
+  // With one replica the value may lack the axis. [2.2-single]
+  if (axis >= expected.getRank() || expected.isDynamicDim(axis) ||
       expected.getDimSize(axis) == gathered.shape()[axis])
     return success();
   return machine.fail(
       -1, op,
       "expected " + Twine(expected.getDimSize(axis)) +
           " rows in the result, found " + Twine(gathered.shape()[axis]) +
-          " from " + Twine(machine.replicas()) + " replicas [E_SHAPE_MISMATCH]",
+          " from " + Twine(machine.replicas()) +
+          (machine.replicas() == 1 ? " replica" : " replicas") +
+          " [E_SHAPE_MISMATCH]",
       FailureKind::ShapesDiffer);
 }
 

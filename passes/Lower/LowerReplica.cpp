@@ -110,7 +110,9 @@ private:
          llvm::zip_equal(op.getOperands(), op.getResults())) {
       auto from = cast<RankedTensorType>(operand.getType()),
            to = cast<RankedTensorType>(result.getType());
-      if (replicas == 1)
+      // With one replica the value is the result, also without the axis.
+      // [2.2-single]
+      if (replicas == 1 && axis >= from.getRank())
         continue;
       if (from.isDynamicDim(axis) && to.isDynamicDim(axis))
         ragged.push_back(operand);
@@ -118,8 +120,8 @@ private:
                to.getDimSize(axis) != from.getDimSize(axis) * replicas)
         return op->emitError("expected ")
                << from.getDimSize(axis) * replicas << " rows from " << replicas
-               << " replicas, found a result of type " << to
-               << " [E_SHAPE_MISMATCH]";
+               << (replicas == 1 ? " replica" : " replicas")
+               << ", found a result of type " << to << " [E_SHAPE_MISMATCH]";
     }
     llvm::MapVector<Value, Value> totals;
     if (replicas > 1 && !ragged.empty()) {

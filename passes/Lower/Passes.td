@@ -8,7 +8,8 @@ def CheckCastsPass : Pass<"check-casts", "::mlir::ModuleOp"> {
   let description = [{
     A cast to a static size is undefined behaviour if the value has a different
     size. The pass converts it to a branch: either the size is right, or the run
-    aborts with an error at the line of the cast.
+    aborts with an error at the line of the cast. It follows the lowering of
+    collectives, since those of a single replica become casts.
 
     ```mlir
     // before

@@ -44,12 +44,15 @@ replica.step @step(%i: tensor<1xi32> {{replica.batch = "i"}}, %x: tensor<1x4xf32
 def run(tools, tmp_path):
     """Compiles a step and runs it once; returns the finished process."""
 
-    def runner(text, inputs, *options):
+    def runner(text, inputs, *options, replicas=2):
         source, file = tmp_path / "step.mlir", tmp_path / "inputs.npz"
         source.write_text(text)
         np.savez(file, **inputs)
         artifact = tools.compile(
-            source, tmp_path / "step.lockstep", "--replicas=2", *options
+            source,
+            tmp_path / "step.lockstep",
+            f"--replicas={replicas}",
+            *options,
         )
         return tools.run(
             "lockstep-run", artifact, "--inputs", file, check=False
@@ -120,3 +123,39 @@ def test_casts_to_a_size_that_is_not_there(run, level, options):
         assert done.returncode == 1
         expected = "model.py:7: expected 4 elements along dimension 0 of a value that is cast to tensor<4xf32>, found "
         assert f"{expected}{size} [E_SHAPE_MISMATCH]" in done.stderr
+
+
+GATHER = """
+replica.step @step(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = array<i64: 4>}) -> (tensor<4xf32> {replica.result = "y"}) {
+  %y = replica.all_gather %x axis 0 : tensor<?xf32> -> tensor<4xf32> loc("model.py":7:3)
+  replica.return %y : tensor<4xf32>
+}
+"""
+
+
+# With one replica the result is the value, whose size is checked like that of a
+# cast.
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("replicas", "message"),
+    [
+        (1, "expected 4 elements along dimension 0 of a value that is cast to"),
+        (2, "expected 4 rows in the result, found"),
+    ],
+)
+def test_gathers_of_a_size_that_is_not_there(run, level, replicas, message):
+    def gather(size):
+        parts = {"x@0": size - replicas + 1, "x@1": 1}
+        inputs = {
+            name: np.ones(part, np.float32)
+            for name, part in list(parts.items())[:replicas]
+        }
+        return run(GATHER, inputs, level, replicas=replicas)
+
+    assert gather(4).returncode == 0
+    for size in (2, 3):
+        done = gather(size)
+        assert done.returncode == 1
+        assert "model.py:7: " in done.stderr
+        assert message in done.stderr
+        assert f"found {size}" in done.stderr

@@ -12,3 +12,12 @@ replica.step @rows(%v: tensor<2x3xf32> {replica.batch = "v"}) -> (tensor<6x3xf32
   %r = replica.all_gather %v axis 0 : tensor<2x3xf32> -> tensor<6x3xf32>
   replica.return %r : tensor<6x3xf32>
 }
+
+// -----
+
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 1}
+replica.step @captured_for_three(%v: tensor<3xf32> {replica.batch = "v"}) -> (tensor<9xf32> {replica.metric = "m"}) {
+  // expected-error@+1 {{expected 3 rows from 1 replica, found a result of type 'tensor<9xf32>' [E_SHAPE_MISMATCH]}}
+  %r = replica.all_gather %v axis 0 : tensor<3xf32> -> tensor<9xf32>
+  replica.return %r : tensor<9xf32>
+}

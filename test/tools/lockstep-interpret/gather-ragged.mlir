@@ -9,6 +9,8 @@
 // RUN: lockstep-interpret %t/nest.mlir --replicas=2 --inputs=%t/nest.npz | FileCheck %s --check-prefix=NEST
 // RUN: %python %S/Inputs/npz.py %t/wrong.npz x@0=f32[1,2,3]:0,1,2,3,4,5 x@1=f32[1,2,3]:0,1,2,3,4,5
 // RUN: not lockstep-interpret %t/static.mlir --replicas=2 --inputs=%t/wrong.npz 2>&1 | FileCheck %s --check-prefix=STATIC
+// RUN: %python %S/Inputs/npz.py %t/one.npz x=f32[1,4,3]:0,1,2,3,4,5,6,7,8,9,10,11
+// RUN: not lockstep-interpret %t/static.mlir --replicas=1 --inputs=%t/one.npz 2>&1 | FileCheck %s --check-prefix=ONE
 
 //--- axis0.mlir
 // AXIS0: {"result":"y","replica":0,"type":"f32","shape":[6,1],"values":[1,2,3,4,5,6]}
@@ -40,6 +42,7 @@ replica.step @step(%a: tensor<1xi32> {replica.batch = "a"}, %b: tensor<?x2xi32> 
 
 //--- static.mlir
 // The result type has a static number of rows, which is not that of the replicas together.
+// ONE: static.mlir:[[#]]:{{[0-9]+}}: error: expected 5 rows in the result, found 4 from 1 replica [E_SHAPE_MISMATCH]
 // STATIC: static.mlir:[[#]]:{{[0-9]+}}: error: expected 5 rows in the result, found 4 from 2 replicas [E_SHAPE_MISMATCH]
 replica.step @step(%x: tensor<1x?x3xf32> {replica.batch = "x"}) -> (tensor<1x5x3xf32> {replica.result = "y"}) {
   %y = replica.all_gather %x axis 1 : tensor<1x?x3xf32> -> tensor<1x5x3xf32>
