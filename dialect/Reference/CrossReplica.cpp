@@ -306,8 +306,8 @@ Result translate(replica::GatherOp op, CodeBuilder &) {
     ArrayRef<Value> components = value.components();
     if (failed(checkShapes(frame.machine, instruction.op, components, axis)))
       return failure();
-    Value gathered = components.size() == 1 ? components[0]
-                                            : concatenate(components, axis);
+    Value gathered =
+        components.size() == 1 ? components[0] : concatenate(components, axis);
     if (failed(
             checkGathered(frame.machine, instruction.op, gathered, type, axis)))
       return failure();

@@ -244,14 +244,14 @@ LogicalResult checkGathered(Machine &machine, Operation *op,
   if (axis >= expected.getRank() || expected.isDynamicDim(axis) ||
       expected.getDimSize(axis) == gathered.shape()[axis])
     return success();
-  return machine.fail(
-      -1, op,
-      "expected " + Twine(expected.getDimSize(axis)) +
-          " rows in the result, found " + Twine(gathered.shape()[axis]) +
-          " from " + Twine(machine.replicas()) +
-          (machine.replicas() == 1 ? " replica" : " replicas") +
-          " [E_SHAPE_MISMATCH]",
-      FailureKind::ShapesDiffer);
+  return machine.fail(-1, op,
+                      "expected " + Twine(expected.getDimSize(axis)) +
+                          " rows in the result, found " +
+                          Twine(gathered.shape()[axis]) + " from " +
+                          Twine(machine.replicas()) +
+                          (machine.replicas() == 1 ? " replica" : " replicas") +
+                          " [E_SHAPE_MISMATCH]",
+                      FailureKind::ShapesDiffer);
 }
 
 //===----------------------------------------------------------------------===//

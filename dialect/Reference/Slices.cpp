@@ -31,6 +31,23 @@ Slices combineSlices(ArrayRef<Value> values, ArrayRef<Value> indices, bool mean,
   return all;
 }
 
+/// The combined slices that are the results of `op`. Fails if the slices of
+/// the replicas are not alike, or do not have as many rows as the results.
+FailureOr<Slices> combineIntoResults(Machine &machine, Operation *op,
+                                     ArrayRef<Value> values,
+                                     ArrayRef<Value> indices, bool mean,
+                                     const Element &element) {
+  if (failed(checkShapes(machine, op, values, 0)))
+    return failure();
+  Slices all = combineSlices(values, indices, mean, element);
+  if (failed(checkGathered(machine, op, all.values, op->getResult(0).getType(),
+                           0)) ||
+      failed(checkGathered(machine, op, all.indices, op->getResult(1).getType(),
+                           0)))
+    return failure();
+  return all;
+}
+
 Result translate(replica::AllReduceSlicesOp op, CodeBuilder &) {
   Element element = *getElement(op.getValues().getType());
   bool mean = op.getReduction() == replica::Reduction::Mean;
@@ -40,10 +57,11 @@ Result translate(replica::AllReduceSlicesOp op, CodeBuilder &) {
                        std::vector<SmallVector<Value>> &results) {
       SmallVector<Value> values = valuesOfReplicas(all, 0),
                          indices = valuesOfReplicas(all, 1);
-      if (failed(checkShapes(frame.machine, instruction.op, values, 0)))
+      FailureOr<Slices> slices = combineIntoResults(
+          frame.machine, instruction.op, values, indices, mean, element);
+      if (failed(slices))
         return failure();
-      Slices slices = combineSlices(values, indices, mean, element);
-      results.assign(all.size(), {slices.values, slices.indices});
+      results.assign(all.size(), {slices->values, slices->indices});
       return success();
     };
     SmallVector<Value> results;
@@ -65,11 +83,12 @@ Result translate(replica::ReduceSlicesOp op, CodeBuilder &) {
                                           Frame &frame) {
     ArrayRef<Value> values = frame.peek(instruction.operands[0]).components(),
                     indices = frame.peek(instruction.operands[1]).components();
-    if (failed(checkShapes(frame.machine, instruction.op, values, 0)))
+    FailureOr<Slices> slices = combineIntoResults(
+        frame.machine, instruction.op, values, indices, mean, element);
+    if (failed(slices))
       return failure();
-    Slices slices = combineSlices(values, indices, mean, element);
-    frame.slots[instruction.results[0]] = std::move(slices.values);
-    frame.slots[instruction.results[1]] = std::move(slices.indices);
+    frame.slots[instruction.results[0]] = std::move(slices->values);
+    frame.slots[instruction.results[1]] = std::move(slices->indices);
     return success();
   });
 }

@@ -103,6 +103,22 @@ private:
     return success();
   }
 
+  /// Checks that the values of all replicas have as many rows as the result,
+  /// where both numbers are static.
+  LogicalResult checkRows(Operation *op, RankedTensorType from,
+                          RankedTensorType to, int64_t axis) {
+    // With one replica the value is the result, also without the axis.
+    // [2.2-single]
+    if ((replicas == 1 && axis >= from.getRank()) || from.isDynamicDim(axis) ||
+        to.isDynamicDim(axis) ||
+        to.getDimSize(axis) == from.getDimSize(axis) * replicas)
+      return success();
+    return op->emitError("expected ")
+           << from.getDimSize(axis) * replicas << " rows from " << replicas
+           << (replicas == 1 ? " replica" : " replicas")
+           << ", found a result of type " << to << " [E_SHAPE_MISMATCH]";
+  }
+
   LogicalResult lowerOp(replica::AllGatherOp op) {
     int64_t axis = op.getAxis();
     SmallVector<Value> ragged;
@@ -110,18 +126,11 @@ private:
          llvm::zip_equal(op.getOperands(), op.getResults())) {
       auto from = cast<RankedTensorType>(operand.getType()),
            to = cast<RankedTensorType>(result.getType());
-      // With one replica the value is the result, also without the axis.
-      // [2.2-single]
-      if (replicas == 1 && axis >= from.getRank())
-        continue;
-      if (from.isDynamicDim(axis) && to.isDynamicDim(axis))
+      if (failed(checkRows(op, from, to, axis)))
+        return failure();
+      if (axis < from.getRank() && from.isDynamicDim(axis) &&
+          to.isDynamicDim(axis))
         ragged.push_back(operand);
-      else if (!from.isDynamicDim(axis) && !to.isDynamicDim(axis) &&
-               to.getDimSize(axis) != from.getDimSize(axis) * replicas)
-        return op->emitError("expected ")
-               << from.getDimSize(axis) * replicas << " rows from " << replicas
-               << (replicas == 1 ? " replica" : " replicas")
-               << ", found a result of type " << to << " [E_SHAPE_MISMATCH]";
     }
     llvm::MapVector<Value, Value> totals;
     if (replicas > 1 && !ragged.empty()) {
@@ -152,6 +161,12 @@ private:
 
   LogicalResult lowerOp(replica::AllReduceSlicesOp op) {
     Location loc = op.getLoc();
+    for (auto [operand, result] :
+         llvm::zip_equal(op.getOperands(), op.getResults()))
+      if (failed(checkRows(op, cast<RankedTensorType>(operand.getType()),
+                           cast<RankedTensorType>(result.getType()),
+                           /*axis=*/0)))
+        return failure();
     Slices all =
         collectives.gatherSlices(loc,
                                  {op.getValues(), op.getIndices(),

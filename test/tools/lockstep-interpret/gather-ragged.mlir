@@ -11,6 +11,8 @@
 // RUN: not lockstep-interpret %t/static.mlir --replicas=2 --inputs=%t/wrong.npz 2>&1 | FileCheck %s --check-prefix=STATIC
 // RUN: %python %S/Inputs/npz.py %t/one.npz x=f32[1,4,3]:0,1,2,3,4,5,6,7,8,9,10,11
 // RUN: not lockstep-interpret %t/static.mlir --replicas=1 --inputs=%t/one.npz 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: %python %S/Inputs/npz.py %t/slices.npz v=f32[2,1]:1,2 i=i32[2]:0,1
+// RUN: not lockstep-interpret %t/slices.mlir --replicas=1 --inputs=%t/slices.npz 2>&1 | FileCheck %s --check-prefix=SLICES
 
 //--- axis0.mlir
 // AXIS0: {"result":"y","replica":0,"type":"f32","shape":[6,1],"values":[1,2,3,4,5,6]}
@@ -47,4 +49,12 @@ replica.step @step(%a: tensor<1xi32> {replica.batch = "a"}, %b: tensor<?x2xi32> 
 replica.step @step(%x: tensor<1x?x3xf32> {replica.batch = "x"}) -> (tensor<1x5x3xf32> {replica.result = "y"}) {
   %y = replica.all_gather %x axis 1 : tensor<1x?x3xf32> -> tensor<1x5x3xf32>
   replica.return %y : tensor<1x5x3xf32>
+}
+
+//--- slices.mlir
+// SLICES: slices.mlir:[[#]]:{{[0-9]+}}: error: expected 3 rows in the result, found 2 from 1 replica [E_SHAPE_MISMATCH]
+replica.step @step(%v: tensor<2x1xf32> {replica.batch = "v"}, %i: tensor<2xi32> {replica.batch = "i"})
+    -> (tensor<3x1xf32> {replica.result = "y"}, tensor<3xi32> {replica.result = "j"}) {
+  %y, %j = replica.all_reduce_slices sum %v at %i : tensor<2x1xf32>, tensor<2xi32> -> tensor<3x1xf32>, tensor<3xi32>
+  replica.return %y, %j : tensor<3x1xf32>, tensor<3xi32>
 }
