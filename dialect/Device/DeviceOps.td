@@ -184,7 +184,8 @@ def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::Module
     replicas. `shard` describes its rows if it is a shard of a variable. With
     `whole_shape`, the elements of a variable of that shape are divided among
     the replicas, in row-major order: each has the next ones, as many as the
-    type says.
+    type says; behind the last element, the parts of the last replicas are
+    padding.
 
     ```mlir
     device.variable @m replica_variable[0] : tensor<160xf32>

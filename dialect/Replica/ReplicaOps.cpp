@@ -184,8 +184,8 @@ LogicalResult VariableOp::verify() {
     int64_t part = type.getNumElements();
     if (type.getRank() != 1 || isOnRead() ||
         llvm::any_of(*whole, [](int64_t size) { return size <= 0; }) ||
-        part == 0 || ShapedType::getNumElements(*whole) % part != 0)
-      return emitOpError("expected an equal part of the elements of a variable "
+        part == 0 || ShapedType::getNumElements(*whole) < part)
+      return emitOpError("expected a part of the elements of a variable "
                          "of shape [")
              << *whole << "], with one dimension and synchronization on_write, "
              << "found " << type;

@@ -85,6 +85,7 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
     With `whole_shape`, which the compiler sets, the elements of a variable of
     that shape are divided among the replicas, in row-major order: each has the
     next ones, as many as the type says, and reads and writes only these.
+    Behind the last element, the parts of the last replicas are padding.
 
     ```mlir
     replica.variable @w : tensor<64x10xf32> {aggregation = #replica.aggregation<mean>}

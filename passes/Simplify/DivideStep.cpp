@@ -20,11 +20,19 @@ using collective::WaitOp;
 
 RankedTensorType lockstep::getPartType(Type type, int64_t replicas) {
   auto whole = cast<RankedTensorType>(type);
-  return RankedTensorType::get({whole.getNumElements() / replicas},
-                               whole.getElementType());
+  return RankedTensorType::get(
+      {llvm::divideCeilSigned(whole.getNumElements(), replicas)},
+      whole.getElementType());
 }
 
 namespace {
+
+/// The type of all parts together: that of the tensor with one dimension, and
+/// padded.
+RankedTensorType getPaddedType(Type type, int64_t replicas) {
+  RankedTensorType part = getPartType(type, replicas);
+  return part.clone({part.getNumElements() * replicas});
+}
 
 RankedTensorType flatten(Type type) { return getPartType(type, 1); }
 
@@ -39,6 +47,16 @@ Value createFlat(OpBuilder &builder, Location loc, Value value) {
     return value;
   return tensor::CollapseShapeOp::create(builder, loc, flatten(type), value,
                                          allDimensions(type.getRank()));
+}
+
+/// `count` elements of a tensor with one dimension.
+Value takeElements(OpBuilder &builder, Location loc, Value value,
+                   OpFoldResult first, int64_t count) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return tensor::ExtractSliceOp::create(
+      builder, loc, type.clone({count}), value, ArrayRef<OpFoldResult>{first},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(count)},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
 }
 
 /// Rewrites one step.
@@ -114,9 +132,13 @@ private:
           createExchange(builder, builder, loc, Kind::AllGather,
                          collective::ReductionAttr::get(
                              builder.getContext(), collective::Reduction::None),
-                         group, ValueRange(argument), TypeRange(flatten(whole)),
+                         group, ValueRange(argument),
+                         TypeRange(getPaddedType(whole, replicas)),
                          builder.getI64IntegerAttr(0))
               .front();
+      if (value.getType() != flatten(whole))
+        value = takeElements(builder, loc, value, builder.getIndexAttr(0),
+                             whole.getNumElements());
       if (whole.getRank() != 1)
         value = tensor::ExpandShapeOp::create(builder, loc, whole, value,
                                               allDimensions(whole.getRank()));
@@ -166,7 +188,8 @@ private:
       return computeParts(generic);
     } else {
       IRMapping mapping;
-      for (Value operand : *getElementwiseOperands(op))
+      std::optional<SmallVector<Value>> operands = getElementwiseOperands(op);
+      for (Value operand : *operands)
         mapping.map(operand, partOf(operand));
       Operation *onParts = builder.clone(*op, mapping);
       for (auto [whole, own] :
@@ -211,6 +234,7 @@ private:
         {utils::IteratorType::reduction});
     IRMapping mapping;
     sum.getRegion().cloneInto(&ofPart.getRegion(), mapping);
+    ignorePadding(ofPart, sum.getInputs()[0].getType());
     ResultRange total = createExchange(
         builder, builder, sum.getLoc(), Kind::AllReduce,
         collective::ReductionAttr::get(context, collective::Reduction::Sum),
@@ -219,13 +243,36 @@ private:
     sum.replaceAllUsesWith(total);
   }
 
+  /// Makes a sum over a part of a tensor of type `whole` add zeros in place of
+  /// what is behind the last element.
+  void ignorePadding(linalg::GenericOp sum, Type whole) {
+    int64_t size = getPartType(whole, replicas).getNumElements(),
+            count = cast<RankedTensorType>(whole).getNumElements();
+    if (size * replicas == count)
+      return;
+    Location loc = sum.getLoc();
+    Value first = getFirstElement(size);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(sum.getBody());
+    Value position = arith::AddIOp::create(
+        builder, loc, first, linalg::IndexOp::create(builder, loc, 0));
+    Value exists = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, position,
+        arith::ConstantIndexOp::create(builder, loc, count));
+    BlockArgument element = sum.getBody()->getArgument(0);
+    Value zero = arith::ConstantOp::create(
+        builder, loc, builder.getZeroAttr(element.getType()));
+    auto counted = arith::SelectOp::create(builder, loc, exists, element, zero);
+    element.replaceAllUsesExcept(counted, counted);
+  }
+
   /// A reduce_scatter in place of an all_reduce.
   void scatter(WaitOp wait) {
     StartOp start = wait.getStart();
     OpBuilder atStart(start);
     SmallVector<Value> operands =
         llvm::map_to_vector(start.getInputs(), [&](Value input) {
-          return createFlat(atStart, start.getLoc(), input);
+          return createPadded(atStart, start.getLoc(), input);
         });
     SmallVector<Type> types =
         llvm::map_to_vector(wait.getResultTypes(), [&](Type type) -> Type {
@@ -250,13 +297,24 @@ private:
     Value first = getFirstElement(type.getNumElements());
     builder.setInsertionPointAfterValue(isa<BlockArgument>(value) ? first
                                                                   : value);
-    Value flat = createFlat(builder, loc, value);
-    OpFoldResult size = builder.getIndexAttr(type.getNumElements());
-    Value part = tensor::ExtractSliceOp::create(
-        builder, loc, type, flat, ArrayRef<OpFoldResult>{first},
-        ArrayRef<OpFoldResult>{size},
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
-    return parts[value] = part;
+    return parts[value] =
+               takeElements(builder, loc, createPadded(builder, loc, value),
+                            first, type.getNumElements());
+  }
+
+  /// A tensor with one dimension, and zeros behind its last element where that
+  /// makes parts of equal size.
+  Value createPadded(OpBuilder &b, Location loc, Value value) const {
+    Value flat = createFlat(b, loc, value);
+    RankedTensorType type = getPaddedType(flat.getType(), replicas);
+    if (flat.getType() == type)
+      return flat;
+    Value zeros = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    auto count = cast<RankedTensorType>(flat.getType()).getNumElements();
+    return tensor::InsertSliceOp::create(
+        b, loc, flat, zeros, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
+        ArrayRef<OpFoldResult>{b.getIndexAttr(count)},
+        ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
   }
 
   /// The position of this replica's part of `size` elements, as an index.
@@ -296,13 +354,15 @@ private:
     return body.getArgument(position);
   }
 
+  /// Erases the gather of a value that is not used, and what takes the value
+  /// from its result.
   static void eraseGather(Value whole) {
-    Operation *op = whole.getDefiningOp();
-    auto wait = isa<WaitOp>(op) ? cast<WaitOp>(op)
-                                : op->getOperand(0).getDefiningOp<WaitOp>();
-    if (op != wait)
+    while (!isa<WaitOp>(whole.getDefiningOp())) {
+      Operation *op = whole.getDefiningOp();
+      whole = op->getOperand(0);
       op->erase();
-    eraseWithWait(wait.getStart());
+    }
+    eraseWithWait(cast<WaitOp>(whole.getDefiningOp()).getStart());
   }
 
   const DividedUpdates &updates;

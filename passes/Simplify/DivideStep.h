@@ -7,7 +7,9 @@
 
 namespace lockstep {
 
-/// The type of each replica's part of a tensor: consecutive elements.
+/// The type of each replica's part of a tensor: consecutive elements, equally
+/// many for each replica. Where they do not divide the elements, the parts are
+/// those of the tensor with zeros behind its last element.
 mlir::RankedTensorType getPartType(mlir::Type type, int64_t replicas);
 
 /// Rewrites a step as `updates` has found: the arguments and results of the

@@ -134,8 +134,7 @@ bool DividedUpdates::isSum(Operation *op) const {
 bool DividedUpdates::isDivisible(collective::WaitOp sum) const {
   return llvm::all_of(sum.getResultTypes(), [&](Type type) {
     auto tensor = cast<RankedTensorType>(type);
-    return tensor.hasStaticShape() && tensor.getNumElements() > 0 &&
-           tensor.getNumElements() % replicas == 0;
+    return tensor.hasStaticShape() && tensor.getNumElements() >= replicas;
   });
 }
 
@@ -246,11 +245,14 @@ void DividedUpdates::find(
       wholeFor.try_emplace(&op, &op);
   }
   // What depends on them is not worth dividing.
-  for (Operation &op : body)
-    if (dependent.contains(&op) && !isa<collective::WaitOp>(op))
-      for (Value operand : *getElementwiseOperands(&op))
-        if (Operation *reason = wholeFor.lookup(operand.getDefiningOp()))
-          wholeFor.try_emplace(&op, reason);
+  for (Operation &op : body) {
+    if (!dependent.contains(&op) || isa<collective::WaitOp>(op))
+      continue;
+    std::optional<SmallVector<Value>> operands = getElementwiseOperands(&op);
+    for (Value operand : *operands)
+      if (Operation *reason = wholeFor.lookup(operand.getDefiningOp()))
+        wholeFor.try_emplace(&op, reason);
+  }
   for (unsigned i : dividedResults)
     if (Operation *reason =
             wholeFor.lookup(terminator->getOperand(i).getDefiningOp()))

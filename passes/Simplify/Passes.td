@@ -128,8 +128,9 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
     moments), are divided by the number of replicas. No result changes: parts
     are summed in the same order.
 
-    A variable is divided if its elements can be divided evenly, if its new
-    value is computed element by element from sums of replicas, from variables,
+    Where the replicas do not divide the number of elements, the parts are those
+    of the tensor with zeros behind its last element. A variable is divided if
+    it has an element for each replica, if its new value is computed element by element from sums of replicas, from variables,
     and from values that all replicas have, and if nothing else needs these sums
     whole, such as the norm of all gradients. An initial value in the module
     must be the same for all elements.

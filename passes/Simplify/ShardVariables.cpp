@@ -43,8 +43,10 @@ bool isCheap(Operation *op) {
 }
 
 /// Computes both sides of the branches from which variables get new values, and
-/// selects between the results, if all that they do is cheap.
-void speculate(func::FuncOp function) {
+/// selects between the results, if all that they do is cheap. Returns whether
+/// there is such a branch.
+bool speculate(func::FuncOp function) {
+  bool changes = false;
   Block &body = function.getBody().front();
   llvm::SetVector<Operation *> branches;
   for (OpOperand &operand : body.getTerminator()->getOpOperands())
@@ -78,7 +80,9 @@ void speculate(func::FuncOp function) {
                                               branch.getCondition(), yes, no)
                           .getResult());
     branch.erase();
+    changes = true;
   }
+  return changes;
 }
 
 struct ShardVariables : impl::ShardVariablesPassBase<ShardVariables> {
@@ -93,9 +97,11 @@ struct ShardVariables : impl::ShardVariablesPassBase<ShardVariables> {
     if (replicas < 2 || replica::StrategyProperties::of(module).placement !=
                             replica::Placement::Mirrored)
       return;
+    OwningOpRef<ModuleOp> original = module.clone();
+    bool hasSpeculated = false;
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal()) {
-        speculate(function);
+        hasSpeculated |= speculate(function);
         steps.emplace_back(function, replicas, reassociate);
       }
     findVariables();
@@ -109,6 +115,8 @@ struct ShardVariables : impl::ShardVariablesPassBase<ShardVariables> {
     }
     if (!variables.empty())
       divide();
+    else if (hasSpeculated)
+      module.getBodyRegion().takeBody(original->getBodyRegion());
   }
 
 private:
@@ -124,9 +132,8 @@ private:
         continue;
       variables[name] = variable;
       auto type = cast<RankedTensorType>(variable.getType());
-      if (type.getNumElements() % replicas != 0)
-        refuse(name, countText(type.getNumElements(), "element") +
-                         " cannot be divided evenly");
+      if (type.getNumElements() < replicas)
+        refuse(name, "it has fewer elements than there are replicas");
       else if (variable.getInitialAttr() &&
                !variable.getInitialAttr().isSplat())
         refuse(name, "the elements of its initial value differ");
@@ -163,11 +170,17 @@ private:
     for (auto &[name, variable] : variables) {
       auto type = cast<RankedTensorType>(variable.getType());
       RankedTensorType part = getPartType(type, replicas);
+      std::string text = textOf(variable) + " is divided: each of " +
+                         countText(replicas, "replica") +
+                         " stores and updates " + bytesText(getByteSize(part));
+      if (int64_t padding =
+              part.getNumElements() * replicas - type.getNumElements())
+        text += "; the parts end with " + countText(padding, "element") +
+                " of padding, for which its gradient is copied, and its value "
+                "where a step gathers it";
       remark::passed(updated.find(name)->second,
                      decision(Stage::Simplify, "Divided", name))
-          << (textOf(variable) + " is divided: each of " +
-              countText(replicas, "replica") + " stores and updates " +
-              bytesText(getByteSize(part)));
+          << text;
       if (ElementsAttr initial = variable.getInitialAttr())
         variable.setInitialAttr(
             cast<SplatElementsAttr>(initial).resizeSplat(part));

@@ -231,16 +231,17 @@ Status verifyPlacement(const artifact::TensorType *type, uint64_t offset,
   return Status::success();
 }
 
-/// The elements of a whole variable are divided evenly among `ranks` replicas.
+/// The elements of a whole variable are divided among `ranks` replicas, which
+/// store equally many of them; the last ones may store padding.
 static Status verifyPart(const artifact::Variable &variable, uint64_t bytes,
                          uint32_t ranks) {
   std::optional<uint64_t> whole =
       staticBytes(variable.type()->element(), *variable.whole_shape());
-  std::optional<uint64_t> parts = checkedMultiply(bytes, ranks);
+  uint64_t size = elementSize(variable.type()->element());
   if (variable.space() != artifact::Space::replica_variable || variable.shard())
     return corrupted("expected a part of a variable for each replica to be in "
                      "space replica_variable, and no shard of a server");
-  if (!whole || bytes == 0 || parts != whole)
+  if (whole.value_or(0) == 0 || bytes / size != (*whole / size - 1) / ranks + 1)
     return corrupted(
         fmt::format("expected parts for {} replicas of a variable "
                     "of shape [{}], found {} bytes each",

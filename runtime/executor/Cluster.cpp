@@ -154,7 +154,7 @@ std::optional<VariableValue> Cluster::variable(std::string_view name,
       if (impl->isHere(part))
         place = impl->sessions[part.executor]->variablePlace(part.name,
                                                              part.replica);
-      places.back().push_back(place.bytes);
+      places.back().push_back(place.bytes.first(part.bytes));
       if (place.copy)
         copies.push_back(place.copy);
     }

@@ -251,7 +251,7 @@ Status Cluster::collectVariables() {
         impl->sessions[part.executor]->variablePlace(part.name, part.replica);
     if (place.copy)
       LOCKSTEP_RETURN_IF_ERROR(place.copy->fetch());
-    appendBytes(text, place.bytes);
+    appendBytes(text, place.bytes.first(part.bytes));
   }
   constexpr std::string_view topic = "variables";
   impl->postTo(0, topic, std::move(text));

@@ -2,9 +2,10 @@
 
 #include "runtime/executor/WholeVariables.h"
 
+#include "runtime/schema/Types.h"
+
 #include <algorithm>
 #include <map>
-#include <utility>
 
 namespace lockstep::runtime {
 
@@ -44,12 +45,16 @@ WholeVariable joinReplicas(const artifact::Variable &variable,
   whole.info.perReplica = false;
   whole.info.type.shape.assign(variable.whole_shape()->begin(),
                                variable.whole_shape()->end());
-  uint64_t bytesOfPart = std::exchange(whole.info.type.bytes, 0);
+  uint64_t bytesOfPart = whole.info.type.bytes,
+           rest =
+               *staticBytes(whole.info.type.element, *variable.whole_shape());
+  whole.info.type.bytes = rest;
+  // Behind the last element, the parts of the last replicas are padding.
   for (size_t executor : hosts)
     for (unsigned replica = 0; replica < executors[executor].ranks; ++replica) {
-      whole.copies[0].push_back(
-          {executor, whole.info.name, replica, bytesOfPart});
-      whole.info.type.bytes += bytesOfPart;
+      uint64_t bytes = std::min(bytesOfPart, rest);
+      whole.copies[0].push_back({executor, whole.info.name, replica, bytes});
+      rest -= bytes;
     }
   return whole;
 }

@@ -24,6 +24,8 @@ struct WholeVariable {
     /// The replica of the executor that holds the part, if the elements are
     /// divided among replicas.
     unsigned replica = 0;
+    /// Of the variable's elements: less than the replica stores where the rest
+    /// is padding.
     uint64_t bytes = 0;
   };
 

@@ -194,6 +194,32 @@ TEST_P(ClusterOf, dividedVariablesAreWhole) {
             values);
 }
 
+// Where the replicas do not divide the elements, the last ones store padding,
+// which is not a part of the value and remains zero.
+TEST_P(ClusterOf, dividedVariablesMayEndWithPadding) {
+  TestProgram p(replicaCount);
+  uint32_t part = p.variable("w", ElementType::i64, {2}, /*perReplica=*/true);
+  p.writer.tables.variables[0]->whole_shape = {2 * replicaCount - 1};
+  uint32_t out = p.buffer(Space::replica, ElementType::i64, {2});
+  p.copy(part, out);
+  p.output("part", out);
+  p.ret();
+  auto cluster = clusterOf(p, options());
+  EXPECT_EQ(cluster->variables()[0].type.bytes, (2 * replicaCount - 1) * 8u);
+
+  std::array<int64_t, 2 * replicaCount - 1> values;
+  std::iota(values.begin(), values.end(), 1);
+  cluster->variable("w")->write(std::as_bytes(std::span(values)));
+  ASSERT_TRUE(cluster->run("main").ok());
+  for (int64_t r = 0; r < replicaCount; ++r)
+    EXPECT_EQ((valueOf<std::array<int64_t, 2>>(
+                  cluster->output(0, 0, unsigned(r)))),
+              (std::array<int64_t, 2>{
+                  2 * r + 1, r + 1 < replicaCount ? 2 * r + 2 : 0}));
+  EXPECT_EQ((valueOf<decltype(values)>(cluster->variable("w")->read())),
+            values);
+}
+
 // An input that is missing in one executor is an error before any executor has
 // begun: nothing hangs, and the next run is like the first.
 TEST_P(ClusterOf, noneBeginsBeforeAllCan) {

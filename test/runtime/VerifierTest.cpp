@@ -106,6 +106,18 @@ const Rule tables[] = {
      },
      "variable 'a': expected parts for 2 replicas of a variable of shape [3, "
      "4], found 16 bytes each"},
+    {"partsWithAnElementTooMany",
+     [](TestProgram &p) {
+       p.variable("a", ElementType::f32, {4}, /*perReplica=*/true);
+       p.writer.tables.variables[0]->whole_shape = {2, 3};
+     },
+     "variable of shape [2, 3], found 16 bytes each"},
+    {"partsOfAnEmptyShape",
+     [](TestProgram &p) {
+       p.variable("a", ElementType::f32, {4}, /*perReplica=*/true);
+       p.writer.tables.variables[0]->whole_shape = {0};
+     },
+     "variable of shape [0], found 16 bytes each"},
     {"partsOfANegativeShape",
      [](TestProgram &p) {
        p.variable("a", ElementType::f32, {4}, /*perReplica=*/true);

@@ -1307,15 +1307,15 @@ replica.step @s(%x: tensor<4000000000x4000000000xf32> {replica.batch = "x"}) {
 
 // -----
 
-// expected-error@+1 {{expected an equal part of the elements of a variable of shape [4, 2], with one dimension and synchronization on_write, found 'tensor<3xf32>'}}
-replica.variable @w : tensor<3xf32> {whole_shape = array<i64: 4, 2>}
+// expected-error@+1 {{expected a part of the elements of a variable of shape [4, 2], with one dimension and synchronization on_write, found 'tensor<9xf32>'}}
+replica.variable @w : tensor<9xf32> {whole_shape = array<i64: 4, 2>}
 
 // -----
 
-// expected-error@+1 {{expected an equal part of the elements of a variable of shape [4, -2], with one dimension and synchronization on_write, found 'tensor<4xf32>'}}
+// expected-error@+1 {{expected a part of the elements of a variable of shape [4, -2], with one dimension and synchronization on_write, found 'tensor<4xf32>'}}
 replica.variable @w : tensor<4xf32> {whole_shape = array<i64: 4, -2>}
 
 // -----
 
-// expected-error@+1 {{expected an equal part of the elements of a variable of shape [4, 2], with one dimension and synchronization on_write, found 'tensor<4xf32>'}}
+// expected-error@+1 {{expected a part of the elements of a variable of shape [4, 2], with one dimension and synchronization on_write, found 'tensor<4xf32>'}}
 replica.variable @w : tensor<4xf32> {whole_shape = array<i64: 4, 2>, synchronization = #replica.synchronization<on_read>}

@@ -91,7 +91,7 @@ func.func @step(%w: tensor<2x4xi32> {device.binding = #device.binding<variable "
 
 // -----
 
-// Not divided: the sum is an output as well (@a); its elements cannot be divided among two (@b); the elements of the initial value differ
+// Not divided: the sum is an output as well (@a); it has one element for two replicas (@b); the elements of the initial value differ
 // (@c); nothing is summed (@d); the new value is computed from other positions (@e).
 // CHECK-NOT: whole_shape
 // CHECK-NOT: reduce_scatter
@@ -99,23 +99,23 @@ func.func @step(%w: tensor<2x4xi32> {device.binding = #device.binding<variable "
 module {
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2 : i64}
 replica.variable @a : tensor<4xi32>
-replica.variable @b : tensor<3xi32>
+replica.variable @b : tensor<1xi32>
 replica.variable @c : tensor<2xi32> {initial = dense<[1, 2]> : tensor<2xi32>}
 replica.variable @d : tensor<4xi32>
 replica.variable @e : tensor<2x2xi32>
 collective.group @all
-func.func @step(%a: tensor<4xi32> {device.binding = #device.binding<variable "a">}, %b: tensor<3xi32> {device.binding = #device.binding<variable "b">},
+func.func @step(%a: tensor<4xi32> {device.binding = #device.binding<variable "a">}, %b: tensor<1xi32> {device.binding = #device.binding<variable "b">},
     %c: tensor<2xi32> {device.binding = #device.binding<variable "c">}, %d: tensor<4xi32> {device.binding = #device.binding<variable "d">},
     %e: tensor<2x2xi32> {device.binding = #device.binding<variable "e">})
-    -> (tensor<4xi32> {device.binding = #device.binding<variable "a">}, tensor<3xi32> {device.binding = #device.binding<variable "b">},
+    -> (tensor<4xi32> {device.binding = #device.binding<variable "a">}, tensor<1xi32> {device.binding = #device.binding<variable "b">},
       tensor<2xi32> {device.binding = #device.binding<variable "c">}, tensor<4xi32> {device.binding = #device.binding<variable "d">},
       tensor<2x2xi32> {device.binding = #device.binding<variable "e">}, tensor<4xi32> {device.binding = #device.binding<result "sum">}) {
   %ha = collective.start all_reduce sum @all (%a : tensor<4xi32>) -> <tensor<4xi32>>
   %sa = collective.wait %ha (%a : tensor<4xi32>) : <tensor<4xi32>> -> tensor<4xi32>
   %na = arith.addi %a, %sa : tensor<4xi32>
-  %hb = collective.start all_reduce sum @all (%b : tensor<3xi32>) -> <tensor<3xi32>>
-  %sb = collective.wait %hb (%b : tensor<3xi32>) : <tensor<3xi32>> -> tensor<3xi32>
-  %nb = arith.addi %b, %sb : tensor<3xi32>
+  %hb = collective.start all_reduce sum @all (%b : tensor<1xi32>) -> <tensor<1xi32>>
+  %sb = collective.wait %hb (%b : tensor<1xi32>) : <tensor<1xi32>> -> tensor<1xi32>
+  %nb = arith.addi %b, %sb : tensor<1xi32>
   %hc = collective.start all_reduce sum @all (%c : tensor<2xi32>) -> <tensor<2xi32>>
   %sc = collective.wait %hc (%c : tensor<2xi32>) : <tensor<2xi32>> -> tensor<2xi32>
   %nc = arith.addi %c, %sc : tensor<2xi32>
@@ -124,7 +124,7 @@ func.func @step(%a: tensor<4xi32> {device.binding = #device.binding<variable "a"
   %se = collective.wait %he (%e : tensor<2x2xi32>) : <tensor<2x2xi32>> -> tensor<2x2xi32>
   %empty = tensor.empty() : tensor<2x2xi32>
   %ne = linalg.transpose ins(%se : tensor<2x2xi32>) outs(%empty : tensor<2x2xi32>) permutation = [1, 0]
-  return %na, %nb, %nc, %nd, %ne, %sa : tensor<4xi32>, tensor<3xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2x2xi32>, tensor<4xi32>
+  return %na, %nb, %nc, %nd, %ne, %sa : tensor<4xi32>, tensor<1xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2x2xi32>, tensor<4xi32>
 }
 }
 
@@ -183,5 +183,62 @@ func.func @clip(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
     scf.yield %w : tensor<4xf32>
   }
   return %r, %norm : tensor<4xf32>, tensor<f32>
+}
+}
+
+// -----
+
+// Two replicas do not divide nine elements: the second part ends with padding. Values are padded with zeros, gathered variables lose the
+// padding, and a sum of all elements leaves it out.
+// CHECK: replica.variable @w : tensor<5xi32> {initial = dense<1> : tensor<5xi32>, whole_shape = array<i64: 3, 3>}
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[W:[^:]*]]: tensor<5xi32> {device.binding = #device.binding<variable "w">}
+// CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %c5
+// CHECK: %[[MASK:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0] [9] [1] : tensor<9xi32> into tensor<10xi32>
+// CHECK: %[[M:.*]] = tensor.extract_slice %[[MASK]][%[[FIRST]]] [5] [1] : tensor<10xi32> to tensor<5xi32>
+// CHECK: collective.start all_gather none @all axis 0(%[[W]] : tensor<5xi32>) -> <tensor<10xi32>>
+// CHECK: %[[ALL:.*]] = collective.wait
+// CHECK: %[[FLAT:.*]] = tensor.extract_slice %[[ALL]][0] [9] [1] : tensor<10xi32> to tensor<9xi32>
+// CHECK: tensor.expand_shape %[[FLAT]]
+// CHECK: %[[ZEROS:.*]] = arith.constant dense<0> : tensor<10xi32>
+// CHECK: %[[PADDED:.*]] = tensor.insert_slice %{{.*}} into %[[ZEROS]][0] [9] [1] : tensor<9xi32> into tensor<10xi32>
+// CHECK: collective.start reduce_scatter sum @all axis 0(%[[PADDED]] : tensor<10xi32>) -> <tensor<5xi32>>
+// CHECK: %[[S:.*]] = collective.wait
+// CHECK: %[[MASKED:.*]] = arith.muli %[[S]], %[[M]] : tensor<5xi32>
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[MASKED]] : tensor<5xi32>)
+// CHECK: ^bb0(%[[IN:.*]]: i32, %[[OUT:.*]]: i32):
+// CHECK: %[[I:.*]] = linalg.index 0
+// CHECK: %[[AT:.*]] = arith.addi %[[FIRST]], %[[I]]
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[AT]], %c9
+// CHECK: %[[COUNTED:.*]] = arith.select %[[EXISTS]], %[[IN]], %c0
+// CHECK: arith.addi %[[COUNTED]], %[[OUT]]
+// CHECK: collective.start all_reduce sum @all
+#all = affine_map<(d0, d1) -> (d0, d1)>
+module {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2 : i64}
+replica.variable @w : tensor<3x3xi32> {initial = dense<1> : tensor<3x3xi32>}
+collective.group @all
+func.func @step(%w: tensor<3x3xi32> {device.binding = #device.binding<variable "w">}, %x: tensor<3x3xi32> {device.binding = #device.binding<batch "x">},
+    %mask: tensor<3x3xi32> {device.binding = #device.binding<scalar "mask">})
+    -> (tensor<3x3xi32> {device.binding = #device.binding<variable "w">}) {
+  %g = arith.muli %w, %x : tensor<3x3xi32>
+  %h = collective.start all_reduce sum @all (%g : tensor<3x3xi32>) -> <tensor<3x3xi32>>
+  %s = collective.wait %h (%g : tensor<3x3xi32>) : <tensor<3x3xi32>> -> tensor<3x3xi32>
+  %masked = arith.muli %s, %mask : tensor<3x3xi32>
+  %zero = arith.constant dense<0> : tensor<i32>
+  %norm = linalg.generic {indexing_maps = [#all, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%masked : tensor<3x3xi32>) outs(%zero : tensor<i32>) {
+  ^bb0(%in: i32, %out: i32):
+    %add = arith.addi %in, %out : i32
+    linalg.yield %add : i32
+  } -> tensor<i32>
+  %e = tensor.empty() : tensor<3x3xi32>
+  %n = linalg.generic {indexing_maps = [#all, affine_map<(d0, d1) -> ()>, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%masked, %norm : tensor<3x3xi32>, tensor<i32>) outs(%e : tensor<3x3xi32>) {
+  ^bb0(%in: i32, %c: i32, %out: i32):
+    %add = arith.muli %in, %c : i32
+    linalg.yield %add : i32
+  } -> tensor<3x3xi32>
+  return %n : tensor<3x3xi32>
 }
 }

@@ -13,7 +13,7 @@
 
 // Each remark is there once, though the steps have been scheduled three times.
 // DIVIDED: model.py:55: remark [simplify]: by the model of 'dgx-h100', a step takes {{.*}} us with variables divided among the replicas, and {{.*}} us with whole ones
-// DIVIDED-COUNT-6: is divided: each of 4 replicas stores
+// DIVIDED-COUNT-8: is divided: each of 4 replicas stores
 // DIVIDED-NOT: is divided: each of 4 replicas stores
 // PARTS: whole_shape = array<i64: 64, 128>
 // PARTS: collective.start reduce_scatter
