@@ -5,6 +5,7 @@
 #include "passes/Pipelines.h"
 #include "passes/Remarks/Remarks.h"
 
+#include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Replica/ReplicaDialect.h"
@@ -46,6 +47,15 @@ int64_t countProcessBytes(ModuleOp planned) {
   return shared + perReplica + constants + program;
 }
 
+/// The bytes of the operands of all collectives, each counted once.
+int64_t countExchangedBytes(ModuleOp scheduled) {
+  int64_t bytes = 0;
+  scheduled.walk([&](collective::StartOp start) {
+    bytes += static_cast<int64_t>(start.getContributedBytes().value_or(0));
+  });
+  return bytes;
+}
+
 /// One of the schedules that are compared.
 struct Candidate {
   ScheduleChoice choice;
@@ -69,9 +79,10 @@ private:
   /// The bytes that a scheduled module needs.
   FailureOr<int64_t> measure(ModuleOp scheduled);
   /// The combinations of options other than those of the first schedule, with
-  /// their descriptions; none at -O0.
+  /// their descriptions; none at -O0. The collectives of a step carry
+  /// `exchangedBytes`.
   std::vector<std::pair<CompileOptions, std::string>>
-  listOptions(bool mayDivide) const;
+  listOptions(bool mayDivide, int64_t exchangedBytes) const;
 
   ModuleOp lowered;
   /// Those of the first schedule.
@@ -105,7 +116,7 @@ FailureOr<int64_t> ScheduleComparison::measure(ModuleOp scheduled) {
 }
 
 std::vector<std::pair<CompileOptions, std::string>>
-ScheduleComparison::listOptions(bool mayDivide) const {
+ScheduleComparison::listOptions(bool mayDivide, int64_t exchangedBytes) const {
   std::vector<std::pair<CompileOptions, std::string>> list;
   if (!options.optimize)
     return list;
@@ -134,7 +145,12 @@ ScheduleComparison::listOptions(bool mayDivide) const {
       if (!plan)
         continue;
       others.planBuckets = false;
-      for (int64_t bytes : {4 << 20, 1 << 20, 256 << 10}) {
+      // A bucket of everything needs no less than the first schedule.
+      auto half = llvm::bit_floor(static_cast<uint64_t>(exchangedBytes) / 2);
+      for (int shift : {0, 1, 3, 5}) {
+        auto bytes = static_cast<int64_t>(half >> shift);
+        if (bytes == 0)
+          break;
         others.bytesPerPack = bytes;
         add(others, "buckets of at most " + bytesText(bytes));
       }
@@ -166,7 +182,8 @@ LogicalResult ScheduleComparison::bound(ScheduleChoice &choice) {
   double seconds = predictStepSeconds(*choice.scheduled, *topology, *replicas);
   int64_t least = *bytes;
   std::optional<Candidate> best;
-  for (auto &[others, description] : listOptions(mayDivide)) {
+  for (auto &[others, description] :
+       listOptions(mayDivide, countExchangedBytes(*choice.scheduled))) {
     FailureOr<ScheduleChoice> made = schedule(others);
     if (failed(made))
       return failure();
