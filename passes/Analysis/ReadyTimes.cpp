@@ -58,7 +58,7 @@ void ReadyTimes::need(Operation *op, bool takesTime) {
     carried[op] = passedOn;
   else
     for (Operation *start : passedOn)
-      needed.try_emplace(start, computed);
+      needed.try_emplace(start, FirstNeed{now, computed});
 }
 
 void ReadyTimes::waitForOperands(Operation *op) {

@@ -23,7 +23,13 @@ public:
   /// `start`; of all kernels if none does.
   double neededAt(collective::StartOp start) const {
     auto it = needed.find(start);
-    return it == needed.end() ? computed : it->second;
+    return it == needed.end() ? computed : it->second.ofKernels;
+  }
+  /// When the block comes to the first operation that reads a result of
+  /// `start`, before it waits for it; its end if none does.
+  double readAt(collective::StartOp start) const {
+    auto it = needed.find(start);
+    return it == needed.end() ? now : it->second.fromBegin;
   }
 
 private:
@@ -47,7 +53,12 @@ private:
   /// For each wait, the end of its collective; for an operation that takes no
   /// time, the last end among those that it depends on.
   llvm::DenseMap<mlir::Operation *, double> arrival;
-  llvm::DenseMap<mlir::Operation *, double> needed;
+  /// When the result of a collective is first needed.
+  struct FirstNeed {
+    /// With and without the waits before it.
+    double fromBegin = 0, ofKernels = 0;
+  };
+  llvm::DenseMap<mlir::Operation *, FirstNeed> needed;
   /// For waits, and operations that take no time, the collectives on which they
   /// depend and which nothing before has needed.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 1>>

@@ -144,10 +144,65 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     if (std::vector<double> needs = findNeeds(starts, members, ready);
         !needs.empty())
       return planByNeed(starts, members, needs, time, mostBytes, slack);
+    std::vector<runtime::BucketMember> separated =
+        separateNeeded(block, starts, members, ready, time);
     runtime::BucketPlan best =
-        runtime::planBuckets(members, time, mostBytes, slack);
-    explainPlan(starts, members, time, best);
+        runtime::planBuckets(separated, time, mostBytes, slack);
+    explainPlan(starts, members, separated, time, best);
     return std::move(best.ends);
+  }
+
+  /// The collectives of a block on whose results another one depends.
+  static llvm::DenseSet<Operation *> findNeededByCollectives(Block &block) {
+    llvm::DenseSet<Operation *> needed, collectives;
+    for (Operation &op : llvm::reverse(block)) {
+      auto start = dyn_cast<collective::StartOp>(op);
+      if (start && needed.contains(getWait(start)))
+        collectives.insert(start);
+      if (!start && !needed.contains(&op))
+        continue;
+      op.walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *producer = operand.getDefiningOp())
+            if (Operation *ancestor = block.findAncestorOpInBlock(*producer))
+              needed.insert(ancestor);
+      });
+    }
+    return collectives;
+  }
+
+  /// The members, with those that are ready too late kept out of the buckets of
+  /// members on which another collective depends: the plan takes the times at
+  /// which members are ready as given, but such a bucket would delay them.
+  static std::vector<runtime::BucketMember>
+  separateNeeded(Block &block, ArrayRef<collective::StartOp> starts,
+                 std::vector<runtime::BucketMember> members,
+                 const ReadyTimes &ready, const runtime::TransferTime &time) {
+    llvm::DenseSet<Operation *> needed = findNeededByCollectives(block);
+    std::vector<uint64_t> sums = {0};
+    for (const runtime::BucketMember &member : members)
+      sums.push_back(sums.back() + member.bytes);
+    size_t first = 0;
+    std::vector<size_t> firstOf(members.size() + 1);
+    for (auto [i, start] : llvm::enumerate(starts)) {
+      if (!needed.contains(start))
+        continue;
+      // A collective less is worth its latency.
+      double latest =
+          std::max(ready.readAt(start),
+                   members[i].ready + time.seconds(members[i].bytes)) +
+          time.seconds(0);
+      auto others = llvm::seq(i + 1, members.size());
+      size_t late = *llvm::partition_point(others, [&](size_t j) {
+        return members[j].ready + time.seconds(sums[j + 1] - sums[i]) <= latest;
+      });
+      firstOf[late] = i + 1;
+    }
+    for (size_t j = 0; j < members.size(); ++j) {
+      first = std::max(first, firstOf[j]);
+      members[j].first = std::max(members[j].first, first);
+    }
+    return members;
   }
 
   /// If all members are ready at the same time, as are gathers at the beginning
@@ -327,6 +382,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   /// Reports what the model expects of the plan, and why each bucket ends.
   void explainPlan(MutableArrayRef<collective::StartOp> starts,
                    ArrayRef<runtime::BucketMember> members,
+                   ArrayRef<runtime::BucketMember> separated,
                    const runtime::TransferTime &time,
                    const runtime::BucketPlan &best) {
     StringRef function = getOperation().getSymName();
@@ -353,6 +409,9 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
             members[end].first > begin
                 ? "it depends on the result of the one before, or on a barrier "
                   "or batch between them"
+            : separated[end].first > begin
+                ? "it is ready at " + secondsText(members[end].ready) +
+                      ", and another collective depends on what is before it"
                 : "it is ready at " + secondsText(members[end].ready) +
                       ", and the " + bytesText(size) +
                       " before it are sent from " + secondsText(startTime) +

@@ -119,3 +119,32 @@ func.func @needed(%x: tensor<4xf32>, %one: tensor<1xf32>) -> tensor<4xf32> {
   return %n : tensor<4xf32>
 }
 }
+
+// -----
+
+// The mean is needed for what the last collective sends: it does not wait for the gradient that is computed meanwhile.
+// REMARK:      n.py:2:1: remark: [Missed] NotMerged | Category:bucket | Function=needed |
+// REMARK-SAME: begins a new bucket: it is ready at 100 s, and another collective depends on what is before it
+// CHECK-LABEL: func.func @needed(
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<4xf32>)
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<4xf32>)
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<4xf32>)
+#line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 0.32, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 1, \"bytes_per_second\": 1}]}"
+module attributes {device.topology = #line} {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+device.kernel @slow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+collective.group @all
+func.func @needed(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> <tensor<4xf32>> loc("n.py":1:1)
+  %mean = collective.wait %h0 (%x : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  %g = device.invoke @slow(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = collective.start all_reduce sum @all (%g : tensor<4xf32>) -> <tensor<4xf32>> loc("n.py":2:1)
+  %r1 = collective.wait %h1 (%g : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  %f = device.invoke @slow(%mean) : (tensor<4xf32>) -> tensor<4xf32>
+  %h2 = collective.start all_reduce sum @all (%f : tensor<4xf32>) -> <tensor<4xf32>> loc("n.py":3:1)
+  %r2 = collective.wait %h2 (%f : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return %r1, %r2 : tensor<4xf32>, tensor<4xf32>
+}
+}
