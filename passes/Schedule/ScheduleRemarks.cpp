@@ -57,6 +57,9 @@ ScheduleRemarks::kernelsBetween(unsigned first, unsigned last) const {
 
 Operation *ScheduleRemarks::producerOf(Value value) const {
   Operation *producer = value.getDefiningOp();
+  while (
+      isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(producer))
+    producer = producer->getOperand(0).getDefiningOp();
   return producer ? block.findAncestorOpInBlock(*producer) : nullptr;
 }
 

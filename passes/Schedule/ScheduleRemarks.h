@@ -35,8 +35,8 @@ private:
   /// The operation that computes the last operand, or null if all come from
   /// outside of the block.
   mlir::Operation *lastProducer(collective::StartOp start) const;
-  /// The operation of the block that computes `value`, or null if it comes from
-  /// outside.
+  /// The operation of the block that computes `value`, before it is reshaped,
+  /// or null if it comes from outside.
   mlir::Operation *producerOf(mlir::Value value) const;
 
   mlir::Block &block;

@@ -20,6 +20,9 @@ std::vector<uint32_t> list(const flatbuffers::Vector<uint32_t> *indices) {
 }
 
 class ProgramInspector {
+  /// The memory and the offset of a buffer.
+  using Place = std::pair<artifact::Space, uint64_t>;
+
 public:
   ProgramInspector(const runtime::Artifact &artifact,
                    const artifact::Program &program)
@@ -214,7 +217,6 @@ private:
     for (uint32_t i = 0; i < result.commands.size(); ++i)
       if (result.commands[i].op == "wait")
         waits[*result.commands[i].channel].push_back(i);
-    lastWriters.resize(result.buffers.size());
     for (uint32_t i = 0; i < result.commands.size(); ++i) {
       const artifact::Command &command = *program.commands()->Get(i);
       if (const artifact::Barrier *barrier = command.body_as_Barrier()) {
@@ -230,7 +232,7 @@ private:
         result.collectives.push_back(describe(*start, i));
       }
       for (uint32_t buffer : result.commands[i].writes)
-        lastWriters[buffer] = i;
+        lastWriters[placeOf(buffer)] = i;
     }
   }
 
@@ -318,8 +320,15 @@ private:
   }
 
   OperandInfo describeOperand(uint32_t buffer) const {
-    std::optional<uint32_t> writer = lastWriters[buffer];
+    std::optional<uint32_t> writer;
+    if (auto known = lastWriters.find(placeOf(buffer));
+        known != lastWriters.end())
+      writer = known->second;
     return {buffer, writer, writer && result.commands[*writer].op == "copy"};
+  }
+
+  Place placeOf(uint32_t buffer) const {
+    return {result.buffers[buffer].space, result.buffers[buffer].offset};
   }
 
   std::string groupName(uint32_t index) const {
@@ -348,11 +357,12 @@ private:
   const runtime::Artifact &artifact;
   const artifact::Program &program;
   const std::vector<RoleInfo> roles = rolesOf(artifact.tables());
-  std::map<std::pair<artifact::Space, uint64_t>, std::string> names;
+  std::map<Place, std::string> names;
   /// The waits for each channel, in order.
   std::unordered_map<uint32_t, std::vector<uint32_t>> waits;
-  /// For each buffer, the last command before the current one that writes it.
-  std::vector<std::optional<uint32_t>> lastWriters;
+  /// The last command before the current one that writes to a place. Buffers
+  /// at one place are the same value in another shape.
+  std::map<Place, uint32_t> lastWriters;
   ProgramInfo result;
 };
 
