@@ -82,6 +82,15 @@ LogicalResult applyPatterns(func::FuncOp function,
           GreedyRewriteStrictness::ExistingAndNewOps));
 }
 
+void addTensorCanonicalizations(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  context->getLoadedDialect<linalg::LinalgDialect>()
+      ->getCanonicalizationPatterns(patterns);
+  context->getLoadedDialect<tensor::TensorDialect>()
+      ->getCanonicalizationPatterns(patterns);
+  addCanonicalizations(patterns, {"linalg", "tensor", "arith"});
+}
+
 struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -90,6 +99,13 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     RewritePatternSet inputs(context);
     populateInitsAsInputsPatterns(inputs);
     walkAndApplyPatterns(getOperation(), std::move(inputs));
+    // Before the patterns for fusion, one of which replaces a destination that
+    // is not read by an empty tensor: of a dynamic type for a size that is
+    // known, this would go on forever.
+    RewritePatternSet shapes(context);
+    addTensorCanonicalizations(shapes);
+    if (failed(applyPatterns(getOperation(), freeze(std::move(shapes)))))
+      return signalPassFailure();
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
@@ -97,9 +113,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
         patterns, [](OpOperand *) { return true; });
     tensor::populateFoldTensorEmptyPatterns(patterns);
     affine::AffineApplyOp::getCanonicalizationPatterns(patterns, context);
-    context->getLoadedDialect<linalg::LinalgDialect>()
-        ->getCanonicalizationPatterns(patterns);
-    addCanonicalizations(patterns, {"linalg", "tensor", "arith"});
+    addTensorCanonicalizations(patterns);
     FrozenRewritePatternSet frozen = freeze(std::move(patterns));
     if (failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();

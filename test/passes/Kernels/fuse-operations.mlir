@@ -342,3 +342,18 @@ func.func @uniform_epilogue(%w: tensor<4x4xf32> {device.binding = #device.bindin
   } -> tensor<4x4xf32>
   return %a, %m : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// A type forgets a size, and the destination is not read: the pass finds a fixed point.
+// CHECK-LABEL: func.func @forgotten_size(
+// CHECK-SAME: %[[X:.*]]: tensor<2xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[X]] : tensor<2xf32>) outs(%{{.*}} : tensor<2xf32>)
+func.func @forgotten_size(%x: tensor<2xf32>) -> tensor<?xf32> {
+  %dynamic = tensor.cast %x : tensor<2xf32> to tensor<?xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%dynamic : tensor<?xf32>) outs(%dynamic : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
