@@ -14,6 +14,10 @@
 
 namespace lockstep::replica {
 
+/// The attribute of a captured module with the number of replicas that its
+/// steps were traced for, an i64; absent if they are open in it.
+constexpr llvm::StringLiteral kCapturedReplicas = "replica.captured_replicas";
+
 /// Where the copies of a variable are stored.
 enum class Placement {
   /// One copy, with the only replica.

@@ -65,11 +65,15 @@ private:
                << "', but --strategy asks for '" << strategy << "'";
       return found;
     }
-    if (!requested && replicas == 0)
+    auto captured =
+        module->getAttrOfType<IntegerAttr>(replica::kCapturedReplicas);
+    if (!requested && replicas == 0 && !captured)
       return module.emitError(
           "expected a replica count, by --replicas or a 'replica.strategy'");
+    int64_t count =
+        replicas != 0 || !captured ? replicas.getValue() : captured.getInt();
     replica::Kind kind = requested.value_or(
-        replicas == 1 ? replica::Kind::OneDevice : replica::Kind::Mirrored);
+        count == 1 ? replica::Kind::OneDevice : replica::Kind::Mirrored);
     // The symbol table renames the strategy if a variable has its name.
     SymbolTable symbols(module);
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
@@ -81,10 +85,27 @@ private:
     return created;
   }
 
+  /// The location of the first step, or of the module.
+  Location getStepLocation() {
+    auto steps = getOperation().getOps<FunctionOpInterface>();
+    return steps.empty() ? getOperation().getLoc() : (*steps.begin()).getLoc();
+  }
+
   LogicalResult setReplicas(replica::StrategyOp strategy) {
     std::optional<int64_t> declared = strategy.getReplicas();
     if (StrategyProperties::of(strategy.getKind()).isSingle)
       declared = 1;
+    auto captured =
+        getOperation()->getAttrOfType<IntegerAttr>(replica::kCapturedReplicas);
+    if (int64_t requested = declared.value_or(replicas);
+        captured && requested != 0 && requested != captured.getInt())
+      return emitError(getStepLocation())
+             << "the step was captured for " << captured.getInt()
+             << (captured.getInt() == 1 ? " replica" : " replicas")
+             << ", found a strategy with " << requested
+             << "; capture it for that number, or without one";
+    if (captured)
+      declared = captured.getInt();
     if (!declared && replicas == 0)
       return strategy.emitError(
           "expected a replica count, in the strategy or by --replicas");

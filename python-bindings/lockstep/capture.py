@@ -57,7 +57,9 @@ def capture(
         if model.evaluate is not None:
             functions.append(contract.evaluate_function(model, state))
         lowered = [_lower(f, model.path) for f in functions]
-    text = legalize.legalize(model.name, functions, lowered, locations)
+    text = legalize.legalize(
+        model.name, functions, lowered, locations, replicas
+    )
     if shapes_only:
         return text, None
     names = models.named_leaves(contract.stored(state), "init")

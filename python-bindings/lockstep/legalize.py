@@ -29,7 +29,11 @@ _PIPELINE = (
 )
 
 
-def legalize(name, functions, lowered, locations: Locations) -> str:
+#: The module's attribute with the replica count that it was captured for.
+_REPLICAS = "replica.captured_replicas"
+
+
+def legalize(name, functions, lowered, locations: Locations, replicas) -> str:
     """Makes the captured module.
 
     Args:
@@ -37,6 +41,7 @@ def legalize(name, functions, lowered, locations: Locations) -> str:
       functions: descriptions (`contract.Function`) of the functions.
       lowered: for each, StableHLO text with the function `@main`.
       locations: how to write locations.
+      replicas: the replica count of the capture, or None if it is open.
 
     Returns:
       The module in generic form, with locations.
@@ -46,6 +51,10 @@ def legalize(name, functions, lowered, locations: Locations) -> str:
     with ctx, ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
+        if replicas is not None:
+            module.operation.attributes[_REPLICAS] = ir.IntegerAttr.get(
+                ir.IntegerType.get_signless(64), replicas
+            )
         for function, text in zip(functions, lowered, strict=True):
             _append(module, function, ir.Module.parse(text), locations)
         passes = passmanager.PassManager.parse(_PIPELINE)

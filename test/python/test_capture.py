@@ -172,6 +172,8 @@ def test_the_replica_count_is_open_or_fixed(make):
     fixed = captured(make(text), replicas=8)
     assert "replica.num_in_sync" not in fixed
     assert "8.000000e+00" in fixed
+    assert "replica.captured_replicas = 8 : i64" in fixed
+    assert "captured_replicas" not in text
 
 
 def test_gather_is_captured_with_its_gradient(make):

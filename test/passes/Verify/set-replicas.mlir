@@ -22,6 +22,10 @@
 // RUN: lockstep-opt %t/other-servers.mlir --set-replicas="servers=3" -verify-diagnostics
 // RUN: lockstep-opt %t/other-partitioner.mlir --set-replicas="partitioner='fixed 3'" -verify-diagnostics
 // RUN: lockstep-opt %t/bad-partitioner.mlir --set-replicas="partitioner='fixed 0'" -verify-diagnostics
+// RUN: lockstep-opt %t/captured.mlir --set-replicas | FileCheck %t/captured.mlir
+// RUN: lockstep-opt %t/captured.mlir --set-replicas=replicas=3 | FileCheck %t/captured.mlir
+// RUN: not lockstep-opt %t/captured.mlir --set-replicas=replicas=2 2>&1 | FileCheck %t/captured.mlir --check-prefix=TWO
+// RUN: not lockstep-opt %t/captured.mlir --set-replicas=strategy=one_device 2>&1 | FileCheck %t/captured.mlir --check-prefix=ONE
 // RUN: lockstep-opt %t/groups.mlir --set-replicas=replicas=3 --split-input-file -verify-diagnostics
 
 //--- open.mlir
@@ -33,6 +37,17 @@ replica.strategy @dp {kind = #replica.kind<mirrored>}
 // A number of replicas in the module is kept, whether the option is absent or equal to it.
 // CHECK: replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3 : i64}
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
+
+//--- captured.mlir
+// A step that was traced for a number of replicas has no other one.
+// CHECK: replica.strategy @strategy {kind = #replica.kind<mirrored>, replicas = 3 : i64}
+// TWO: model.py:5:1: error: the step was captured for 3 replicas, found a strategy with 2; capture it for that number, or without one
+// ONE: model.py:5:1: error: the step was captured for 3 replicas, found a strategy with 1; capture it for that number, or without one
+module attributes {replica.captured_replicas = 3 : i64} {
+replica.step @step() {
+  replica.return
+} loc("model.py":5:1)
+}
 
 //--- one-device.mlir
 // A strategy that always has one replica needs no option. [1.3-one-replica-kinds]
