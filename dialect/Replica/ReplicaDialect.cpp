@@ -87,6 +87,8 @@ ReplicaDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
       name == "replica.sum" || name == "replica.count" ||
       name == "replica.result")
     return verifyName(op, attribute);
+  if (name == "replica.unsigned")
+    return success();
   return op->emitOpError("unknown result attribute '") << name << "'";
 }
 

@@ -25,6 +25,9 @@ static void markUnsigned(ModuleOp module) {
       for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
         if (isUnsigned(type))
           function.setArgAttr(i, "replica.unsigned", unit);
+      for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+        if (isUnsigned(type))
+          function.setResultAttr(i, "replica.unsigned", unit);
     } else if (op->getName().getStringRef() == "stablehlo.scatter" &&
                isUnsigned(op->getOperand(op->getNumOperands() / 2).getType())) {
       op->setAttr(stablehlo::kUnsignedIndices, unit);

@@ -283,12 +283,13 @@ private:
   LogicalResult createFunction(const Values &values) {
     Block &body = step.getBody().front();
     SmallVector<Value> results;
-    SmallVector<device::BindingAttr> resultBindings;
+    SmallVector<Attribute> ofResults;
     for (auto &[name, value] : values) {
       if (value == variables[name])
         continue;
       results.push_back(value);
-      resultBindings.push_back(binding(device::BindingKind::Variable, name));
+      ofResults.push_back(
+          withBinding(binding(device::BindingKind::Variable, name)));
     }
     Operation *terminator = body.getTerminator();
     for (unsigned i = 0; i < terminator->getNumOperands(); ++i) {
@@ -298,7 +299,8 @@ private:
         bound = binding(device::BindingKind::Result,
                         builder.getStringAttr("result" + Twine(i)));
       results.push_back(terminator->getOperand(i));
-      resultBindings.push_back(*bound);
+      ofResults.push_back(
+          withBinding(*bound, keep({"replica.unsigned"}, attributes)));
     }
     builder.setInsertionPoint(terminator);
     func::ReturnOp::create(builder, terminator->getLoc(), results);
@@ -322,10 +324,7 @@ private:
       ofArguments.push_back(*attributes);
     }
     function.setArgAttrsAttr(builder.getArrayAttr(ofArguments));
-    function.setResAttrsAttr(builder.getArrayAttr(
-        llvm::map_to_vector(resultBindings, [&](device::BindingAttr bound) {
-          return withBinding(bound);
-        })));
+    function.setResAttrsAttr(builder.getArrayAttr(ofResults));
     function.getBody().takeBody(step.getBody());
     step.erase();
     return success();
@@ -348,11 +347,18 @@ private:
           << declared << " has neither 'replica.batch' nor 'replica.scalar'";
       return failure();
     }
+    return withBinding(
+        *bound, keep({"replica.default", "replica.unsigned"}, attributes));
+  }
+
+  /// Those of the `attributes` that have one of the names.
+  SmallVector<NamedAttribute> keep(ArrayRef<StringRef> names,
+                                   DictionaryAttr attributes) {
     SmallVector<NamedAttribute> kept;
-    for (StringRef name : {"replica.default", "replica.unsigned"})
-      if (Attribute value = attributes.get(name))
+    for (StringRef name : names)
+      if (Attribute value = attributes ? attributes.get(name) : Attribute())
         kept.push_back(builder.getNamedAttr(name, value));
-    return withBinding(*bound, kept);
+    return kept;
   }
 
   replica::StepOp step;

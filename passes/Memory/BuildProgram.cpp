@@ -49,11 +49,11 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// The slice that holds `tensor` in storage `id`.
-  Value getSlice(StorageId id, Value tensor) {
+  Value getSlice(StorageId id, Value tensor, bool isUnsigned = false) {
     auto type = cast<RankedTensorType>(tensor.getType());
     if (type.hasStaticShape())
-      return getSlice(id, type);
-    return getSlice(id, type, {}, false, getSizeRegisters(tensor),
+      return getSlice(id, type, {}, isUnsigned);
+    return getSlice(id, type, {}, isUnsigned, getSizeRegisters(tensor),
                     builder.getI64IntegerAttr(getByteSize(tensor)));
   }
 
@@ -61,12 +61,14 @@ private:
     return getSlice(plan.storageOf.at(tensor), tensor);
   }
 
-  /// The slice of type `type` in storage `id`; all slices are in the prologue,
+  /// The slice of type `type` in storage `id`. An output that is unsigned has a
+  /// slice of its own. All slices are in the prologue,
   /// at the start of the program.
   Value getSlice(StorageId id, RankedTensorType type, StringAttr input = {},
                  bool isUnsigned = false, DenseI64ArrayAttr sizeRegisters = {},
                  IntegerAttr bound = {}) {
-    Value &slice = slices[{id, type, sizeRegisters}];
+    Value &slice =
+        slices[{id, type, sizeRegisters, unsigned(isUnsigned && !input)}];
     if (slice)
       return slice;
     OpBuilder::InsertionGuard guard(builder);
@@ -267,7 +269,10 @@ private:
           step.getResultAttrOfType<device::BindingAttr>(i, "device.binding");
       if (binding.getKind() != device::BindingKind::Variable)
         device::OutputOp::create(builder, returnOp.getLoc(), binding,
-                                 getSlice(plan.outputs.at(i), value));
+                                 getSlice(plan.outputs.at(i), value,
+                                          /*isUnsigned=*/
+                                          static_cast<bool>(step.getResultAttr(
+                                              i, "replica.unsigned"))));
     }
     device::ReturnOp::create(builder, returnOp.getLoc());
     return success();
@@ -421,7 +426,8 @@ private:
   device::OnceOp openOnce;
   Operation *lastInPrologue = nullptr;
   int64_t nextChannel = 0, nextRegister = 0;
-  llvm::DenseMap<std::tuple<StorageId, Type, Attribute>, Value> slices;
+  llvm::DenseMap<std::tuple<StorageId, Type, Attribute, unsigned>, Value>
+      slices;
   /// The registers of indices: loaded sizes and bounds, induction variables.
   llvm::DenseMap<Value, int64_t> registers;
   /// Not a DenseMap, whose two reserved keys (the greatest and the least

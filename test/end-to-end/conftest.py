@@ -136,6 +136,27 @@ def tools():
     return Tools(folder)
 
 
+def run_python(*arguments):
+    """Runs Python with the package, on the CPU."""
+    environment = dict(
+        os.environ,
+        JAX_PLATFORMS="cpu",
+        PYTHONPATH=str(ROOT / "python-bindings"),
+    )
+    subprocess.run(
+        [sys.executable, *arguments],
+        check=True,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def capture(model, folder):
+    """Captures a model file; returns the folder with what results."""
+    run_python("-m", "lockstep.capture", model, "-o", folder)
+    return folder
+
+
 class Example:
     """An example's committed capture, its data and its initial values."""
 
@@ -144,26 +165,13 @@ class Example:
         self.model = ROOT / "examples" / name / "model.py"
         self.source = ROOT / "examples" / name / "step.mlir"
         self.folder = folder
-        self.python(
+        run_python(
             self.model.parent / "data.py",
             "-o",
             folder,
             *DATA_OPTIONS.get(name, []),
         )
-        self.python("-m", "lockstep.capture", self.model, "-o", folder)
-
-    def python(self, *arguments):
-        environment = dict(
-            os.environ,
-            JAX_PLATFORMS="cpu",
-            PYTHONPATH=str(ROOT / "python-bindings"),
-        )
-        subprocess.run(
-            [sys.executable, *arguments],
-            check=True,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-        )
+        capture(self.model, folder)
 
     def arguments(self, steps, metrics):
         """The arguments of lockstep-run to train for `steps` steps."""

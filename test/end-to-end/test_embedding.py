@@ -2,14 +2,10 @@
 dense gradients.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
-from conftest import ROOT, read_metrics, read_variables, steps_of
+from conftest import capture, read_metrics, read_variables, steps_of
 
 ROWS, WIDTH, BATCH, STEPS = 50, 4, 6, 8
 
@@ -90,17 +86,7 @@ def trained_by_jax(folder, data, replicas):
 def captured(folder):
     path = folder / "model.py"
     path.write_text(MODEL + BY_ROWS)
-    environment = dict(
-        os.environ,
-        JAX_PLATFORMS="cpu",
-        PYTHONPATH=str(ROOT / "python-bindings"),
-    )
-    subprocess.run(
-        [sys.executable, "-m", "lockstep.capture", path, "-o", folder],
-        check=True,
-        env=environment,
-    )
-    return folder / "step.mlir"
+    return capture(path, folder) / "step.mlir"
 
 
 def floats(variables):

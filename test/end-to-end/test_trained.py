@@ -4,7 +4,7 @@ import runpy
 
 import pytest
 
-from conftest import ROOT, read_metrics, steps_of
+from conftest import ROOT, read_metrics, run_python, steps_of
 
 LANGUAGE_MODEL = ROOT / "examples" / "language-model"
 
@@ -19,7 +19,7 @@ def test_digits_are_recognized(
     tools, examples, compiled, tmp_path, name, epochs, seed
 ):
     example, metrics = examples(name), tmp_path / "metrics.jsonl"
-    example.python(
+    run_python(
         "-m",
         "lockstep.capture",
         example.model,
@@ -44,7 +44,7 @@ def test_language_model_beats_the_entropy_of_characters(
     tools, examples, compiled, tmp_path
 ):
     example, metrics = examples("language-model"), tmp_path / "metrics.jsonl"
-    example.python(LANGUAGE_MODEL / "data.py", "-o", tmp_path)
+    run_python(LANGUAGE_MODEL / "data.py", "-o", tmp_path)
     data = runpy.run_path(str(LANGUAGE_MODEL / "data.py"))
     entropy = data["entropy"](data["read"](data["licences"]()))
     tools.run(

@@ -2,14 +2,10 @@
 compiled programs equal the interpreter bitwise.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
-from conftest import ROOT, read_variables
+from conftest import capture, read_variables
 
 REPLICAS = [1, 2, 3, 4, 8]
 
@@ -155,16 +151,7 @@ def test_entries_of_the_state_may_have_names_of_other_symbols(tools, tmp_path):
     """
     model = tmp_path / "model.py"
     model.write_text(MODEL)
-    environment = dict(
-        os.environ,
-        JAX_PLATFORMS="cpu",
-        PYTHONPATH=str(ROOT / "python-bindings"),
-    )
-    subprocess.run(
-        [sys.executable, "-m", "lockstep.capture", model, "-o", tmp_path],
-        check=True,
-        env=environment,
-    )
+    capture(model, tmp_path)
     np.savez(tmp_path / "x.npz", x=np.ones((4, 2), np.float32))
     arguments = [
         "--init",
