@@ -94,9 +94,12 @@ private:
     return sum && !sum->base ? sum : nullptr;
   }
 
-  /// Replaces the reduction of slices by a gather of rows; dense operands
-  /// remain in an all_reduce of their own.
+  /// Replaces the sum of slices by a gather of rows, since rows of one index
+  /// are added; dense operands remain in an all_reduce of their own.
   bool propagate(replica::AllReduceOp op) {
+    if (op.getReduction() != replica::Reduction::Sum &&
+        op.getReduction() != replica::Reduction::Mean)
+      return false;
     auto isReduced = [&](unsigned i) {
       return lookupSlices(op.getOperand(i)) &&
              op.getOperand(i).getType() == op.getResult(i).getType();
