@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -164,25 +165,49 @@ static Operation *findUnknownUser(Operation *op) {
   }
 }
 
+/// The elements of the constant `op` in the form in which artifacts have them.
+static FailureOr<DenseElementsAttr> getDense(Operation *op,
+                                             ElementsAttr elements) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(elements))
+    return dense;
+  auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
+  AsmResourceBlob *blob =
+      resource ? resource.getRawHandle().getBlob() : nullptr;
+  bool isSplat = false;
+  if (!blob || elements.getElementType().isInteger(1) ||
+      !DenseElementsAttr::isValidRawBuffer(elements.getShapedType(),
+                                           blob->getData(), isSplat))
+    return op->emitError("expected a constant 'dense', or 'dense_resource' "
+                         "with the bytes of its elements, of a type other "
+                         "than i1; found ")
+           << elements;
+  return DenseElementsAttr::getFromRawBuffer(elements.getShapedType(),
+                                             blob->getData());
+}
+
 LogicalResult StorageAssigner::assignOther(Operation *op) {
   if (isView(op)) {
     hold(op->getResult(0), plan.storageOf.at(op->getOperand(0)),
          lifetimes.getFirst(op));
     return success();
   }
-  DenseElementsAttr value;
   if (!matchPattern(op, m_Constant())) {
     op = findUnknownUser(op);
     return op->emitError("expected a kernel invocation, a collective or "
                          "control flow, found '")
            << op->getName() << "'";
   }
-  if (matchPattern(op, m_Constant(&value)))
-    hold(op->getResult(0),
-         createFixed(
-             {device::Space::Constant, layout.getModule().addConstant(value)},
-             op->getResult(0)),
-         lifetimes.getFirst(op));
+  ElementsAttr elements;
+  if (!matchPattern(op, m_Constant(&elements)))
+    return success(); // A scalar, which has no memory.
+  FailureOr<DenseElementsAttr> dense = getDense(op, elements);
+  if (failed(dense))
+    return failure();
+  hold(op->getResult(0),
+       createFixed(
+           {device::Space::Constant, layout.getModule().addConstant(*dense)},
+           op->getResult(0)),
+       lifetimes.getFirst(op));
   return success();
 }
 
