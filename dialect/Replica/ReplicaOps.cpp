@@ -331,6 +331,12 @@ LogicalResult StepOp::verify() {
     if (!typed || getElementTypeOrSelf(typed.getType()) != expected)
       return emitOpError("expected 'replica.default' to be of type ")
              << expected << ", found " << value;
+    // A number is the value of all elements.
+    if (isa<DenseElementsAttr>(value) &&
+        typed.getType() != getArgumentTypes()[i])
+      return emitOpError("expected 'replica.default' to be of type ")
+             << getArgumentTypes()[i] << " or " << expected << ", found "
+             << value;
   }
   return success();
 }

@@ -119,7 +119,9 @@ void ModuleLayout::emit(ModuleOp module) {
   builder.setInsertionPointToStart(module.getBody());
   for (const Scalar &scalar : scalarList) {
     ElementsAttr value;
-    if (scalar.defaultValue)
+    if (auto elements = dyn_cast_or_null<ElementsAttr>(scalar.defaultValue))
+      value = elements;
+    else if (scalar.defaultValue)
       value = DenseElementsAttr::get(scalar.type, scalar.defaultValue);
     device::ScalarOp::create(builder, scalar.location, scalar.name,
                              scalars.lookup(scalar.name), scalar.type, value,

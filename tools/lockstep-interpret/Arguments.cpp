@@ -96,8 +96,13 @@ Expected<std::vector<Argument>> argumentsOf(FunctionOpInterface function) {
                                                      argument->bounded.shape)
                                     .value_or(0);
     }
-    if (Attribute value = function.getArgAttr(index, "replica.default"))
+    if (Attribute value = function.getArgAttr(index, "replica.default")) {
+      // A number is the value of all elements.
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (tensor && tensor.hasStaticShape() && !isa<ElementsAttr>(value))
+        value = DenseElementsAttr::get(tensor, value);
       argument->fallback = fromAttribute(value, type);
+    }
     arguments.push_back(std::move(*argument));
   }
   return arguments;

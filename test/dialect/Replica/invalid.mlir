@@ -162,6 +162,14 @@ replica.step @s(%x: tensor<f32> {replica.default = 1 : i32, replica.scalar = "x"
 
 // -----
 
+// A default value that is no number has the scalar's shape.
+// expected-error@+1 {{expected 'replica.default' to be of type 'tensor<2xi64>' or 'i64', found dense<[1, 2, 3]> : tensor<3xi64>}}
+replica.step @s(%x: tensor<2xi64> {replica.default = dense<[1, 2, 3]> : tensor<3xi64>, replica.scalar = "x"}) {
+  replica.return
+}
+
+// -----
+
 // An argument has at most one binding.
 // expected-error@+1 {{expected one of 'replica.batch', 'replica.scalar' and 'replica.variable' for argument 0, found 2}}
 replica.step @s(%x: tensor<f32> {replica.batch = "x", replica.scalar = "x"}) {
