@@ -129,8 +129,11 @@ private:
 
   void checkOp(ReadOp op) {
     VariableOp variable = lookupVariable(op, symbols);
+    // Copies that are synchronized on read need not be equal.
+    Aggregation aggregation = variable.getAggregation();
     if (op.combinesCopies(variable) &&
-        variable.getAggregation() == Aggregation::None)
+        (aggregation == Aggregation::None ||
+         (aggregation == Aggregation::Uniform && replicas > 1)))
       error(op, variable)
           << "reads a variable whose copies no aggregation combines "
           << (op.getAggregated() ? "for all replicas together"

@@ -335,3 +335,15 @@ replica.step @t_step() {
   %rows = replica.lookup @t, %ids : tensor<2xi32> -> tensor<2x2xf32>
   replica.return
 }
+
+// -----
+
+// Copies that are synchronized on read differ, and `uniform` combines nothing.
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+// expected-note@+1 {{variable 'n' is declared here}}
+replica.variable @n : tensor<4xf32> {synchronization = #replica.synchronization<on_read>}
+replica.program @read() -> (tensor<4xf32> {replica.result = "y"}) {
+  // expected-error@+1 {{reads a variable whose copies no aggregation combines in cross-replica context [E_AGG_NONE]}}
+  %v = replica.read @n : tensor<4xf32>
+  replica.return %v : tensor<4xf32>
+}
