@@ -86,8 +86,11 @@ static void addGather(CollectivePlan &plan, const Buffer *operand,
   }
   if (result)
     if (const auto *shape = result->type()->shape();
-        shape && uint32_t(axis) < shape->size())
+        shape && uint32_t(axis) < shape->size()) {
       gather.resultRows = shape->Get(uint32_t(axis));
+      // The bound of the result is checked where it is dynamic.
+      plan.dynamic |= gather.resultRows < 0;
+    }
   gather.firstDimension = plan.publishedDimensions;
   plan.publishedDimensions += uint32_t(gather.shape.size());
   plan.dynamic |= gather.dynamic;

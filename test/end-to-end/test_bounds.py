@@ -159,3 +159,30 @@ def test_gathers_of_a_size_that_is_not_there(run, level, replicas, message):
         assert "model.py:7: " in done.stderr
         assert message in done.stderr
         assert f"found {size}" in done.stderr
+
+
+ALL_ROWS = """
+collective.group @all
+replica.step @step(%x: tensor<3xf32> {replica.batch = "x"}) -> (tensor<?xf32> {replica.result = "y"}) {
+  %size = arith.constant 6 : index
+  %p = collective.start all_gather none @all axis 0 (%x : tensor<3xf32>) sizes(%size) {bounds = array<i64: BOUND>}
+      -> !collective.pending<tensor<?xf32>> loc("model.py":7:3)
+  %y = collective.wait %p (%x : tensor<3xf32>) : !collective.pending<tensor<?xf32>> -> tensor<?xf32>
+  replica.return %y : tensor<?xf32>
+}
+"""
+
+
+# Also if all operands have static sizes.
+@pytest.mark.parametrize("level", LEVELS)
+def test_bounds_of_results(run, level):
+    inputs = {f"x@{r}": np.ones(3, np.float32) for r in range(2)}
+    done = run(ALL_ROWS.replace("BOUND", "6"), inputs, level)
+    assert done.returncode == 0
+    done = run(ALL_ROWS.replace("BOUND", "5"), inputs, level)
+    assert done.returncode == 1
+    assert "model.py:7: " in done.stderr
+    assert (
+        "the operands have 24 bytes, the bound of the result is 20"
+        in done.stderr
+    )
