@@ -111,7 +111,10 @@ private:
       return values[root];
     if (kind.operandHolders == Holders::others)
       return values[1 - root];
-    Type type = op.getInputs()[index].getType();
+    // 16-bit floats may be accumulated in a result of 32 bits.
+    ArrayRef<Type> results = op.getPending().getType().getResults();
+    Type type = index < results.size() ? results[index]
+                                       : op.getInputs()[index].getType();
     return reduce(getReduction(op), values, *getElement(type), type);
   }
 

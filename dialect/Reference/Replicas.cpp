@@ -241,7 +241,7 @@ LogicalResult checkGathered(Machine &machine, Operation *op,
                             const Value &gathered, Type type, int64_t axis) {
   auto expected = cast<RankedTensorType>(type);
   // With one replica the value may lack the axis. [2.2-single]
-  if (axis >= expected.getRank() || expected.isDynamicDim(axis) ||
+  if (axis < 0 || axis >= expected.getRank() || expected.isDynamicDim(axis) ||
       expected.getDimSize(axis) == gathered.shape()[axis])
     return success();
   return machine.fail(-1, op,

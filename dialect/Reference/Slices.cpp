@@ -122,6 +122,9 @@ uint64_t combineIntegers(replica::Scatter kind, uint64_t old, uint64_t update,
   int64_t x = signExtend(old, width), y = signExtend(update, width);
   switch (kind) {
   case replica::Scatter::Div:
+    // As in compiled programs: -1 for a division by zero, and no overflow.
+    if (y == 0 || y == -1)
+      return (y == 0 ? ~uint64_t(0) : -old) & widthMask(width);
     return static_cast<uint64_t>(x / y) & widthMask(width);
   case replica::Scatter::Min:
     return x < y ? old : update;

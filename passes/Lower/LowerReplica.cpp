@@ -109,7 +109,8 @@ private:
                           RankedTensorType to, int64_t axis) {
     // With one replica the value is the result, also without the axis.
     // [2.2-single]
-    if ((replicas == 1 && axis >= from.getRank()) || from.isDynamicDim(axis) ||
+    bool hasAxis = axis >= 0 && axis < from.getRank();
+    if ((replicas == 1 && !hasAxis) || from.isDynamicDim(axis) ||
         to.isDynamicDim(axis) ||
         to.getDimSize(axis) == from.getDimSize(axis) * replicas)
       return success();
@@ -128,8 +129,7 @@ private:
            to = cast<RankedTensorType>(result.getType());
       if (failed(checkRows(op, from, to, axis)))
         return failure();
-      if (axis < from.getRank() && from.isDynamicDim(axis) &&
-          to.isDynamicDim(axis))
+      if (replicas > 1 && from.isDynamicDim(axis) && to.isDynamicDim(axis))
         ragged.push_back(operand);
     }
     llvm::MapVector<Value, Value> totals;
