@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -43,6 +44,9 @@ static bool mayReuseArgument(Value result, BlockArgument argument) {
     return false;
   if (auto loop = dyn_cast<scf::ForOp>(use.getOwner()))
     return loop.getTiedLoopInit(cast<OpResult>(result)) == &use;
+  // The inserted elements do not depend on the argument, which has one use.
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner()))
+    return &use == &insert.getDestMutable();
   auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
   return generic && isElementwise(generic) && !generic.isDpsInit(&use) &&
          generic.getMatchingIndexingMap(&use).isIdentity() &&

@@ -210,3 +210,25 @@ func.func @named(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}
   } -> tensor<8xf32> loc(fused["x", "norm.backward"("model.py":11:4)])
   return %c : tensor<8xf32>
 }
+
+// -----
+
+// A row is inserted into a tensor that nothing else reads, in its memory: a loop that stacks results copies only rows.
+// CHECK: device.kernel private @insert_0_insert_slice(%{{.*}}: tensor<1x4xf32>, %{{.*}}: tensor<8x4xf32>, %{{.*}}: index) -> tensor<8x4xf32>
+// CHECK-SAME: in_place = array<i64: 1>
+func.func @insert(%rows: tensor<8x4xf32>, %row: tensor<1x4xf32>, %i: index) -> tensor<8x4xf32> {
+  %after = tensor.insert_slice %row into %rows[%i, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<8x4xf32>
+  return %after : tensor<8x4xf32>
+}
+
+// -----
+
+// Not if the inserted elements are read from it.
+// FUSED: device.kernel private @move_0_insert_slice(
+// FUSED-NOT: in_place
+// FUSED: device.yield
+func.func @move(%rows: tensor<8x4xf32>, %i: index) -> tensor<8x4xf32> {
+  %row = tensor.extract_slice %rows[%i, 0] [1, 4] [1, 1] : tensor<8x4xf32> to tensor<1x4xf32>
+  %after = tensor.insert_slice %row into %rows[0, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<8x4xf32>
+  return %after : tensor<8x4xf32>
+}
