@@ -14,7 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lockstep.model import Model, ModelError, check_dtype, named_leaves
+from lockstep.model import (
+    LINE_KEYS,
+    Model,
+    ModelError,
+    check_dtype,
+    named_leaves,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,6 +162,12 @@ def step_function(model: Model, state) -> Function:
         )
     _check_state(shapes, result[0])
     metrics = _check_values(result[1], "step: metrics")
+    for name in metrics:
+        if name in LINE_KEYS:
+            raise ModelError(
+                "step: metrics: expected a name other than "
+                f"{', '.join(LINE_KEYS)}, found '{name}'"
+            )
 
     def call(*leaves):
         kept, batch, scalars = unflatten(leaves)

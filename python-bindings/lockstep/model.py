@@ -33,6 +33,9 @@ SUPPLIED = {"step": np.dtype(np.int32), "seed": np.dtype(np.uint32)}
 
 MASK = "mask"
 
+#: Keys of the lines of a metrics file that are not the user's.
+LINE_KEYS = ("step", "epoch", "evaluate")
+
 
 @dataclasses.dataclass(frozen=True)
 class Model:

@@ -62,6 +62,7 @@ CASES = [
     ({"step": "def step(state, batch, scalars): return {**state, 'm': 1.0}, {}"}, "step: the state that it returns has 'm', which init's has not"),
     ({"step": "def step(state, batch, scalars): return {'w': state['w'][:2]}, {}"}, "step: state 'w': expected float32[3] as from init, found float32[2]"),
     ({"step": "def step(state, batch, scalars): return {'w': state['w'] > 0}, {}"}, "step: state 'w': expected float32[3] as from init, found bool[3]"),
+    ({"step": "def step(state, batch, scalars): return state, {'epoch': jnp.float32(1)}"}, "step: metrics: expected a name other than step, epoch, evaluate, found 'epoch'"),
     ({"step": "def step(state, batch, scalars): return state, 1.0"}, "step: metrics: expected a dict of name -> array, found float32[]"),
     # What evaluate returns.
     ({"evaluate": "def evaluate(state, batch): return 1.0"}, "evaluate: expected a dict of name -> (sum, count), found float32[]"),
