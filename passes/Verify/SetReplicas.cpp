@@ -46,8 +46,14 @@ private:
       return getOperation().emitError(
                  "expected a number of servers that is positive, found ")
              << servers.getValue() << " [E_CLUSTER]";
-    if (!strategy.empty() && !replica::symbolizeKind(strategy))
-      return getOperation().emitError("unknown strategy '") << strategy << "'";
+    if (!strategy.empty() && !replica::symbolizeKind(strategy)) {
+      InFlightDiagnostic error =
+          getOperation().emitError("expected a strategy among ");
+      for (unsigned i = 0; i <= replica::getMaxEnumValForKind(); ++i)
+        if (std::optional<replica::Kind> kind = replica::symbolizeKind(i))
+          error << (i ? ", " : "") << stringifyKind(*kind);
+      return error << "; found '" << strategy << "'";
+    }
     return success();
   }
 

@@ -118,7 +118,7 @@ def test_reduction_of_complex_numbers(refused):
     (["--replicas=2", "--bucket=all"], "expected --bucket=optimal, --bucket=none or --bucket=bytes:N with a number of bytes N that is positive, found 'all' [E_OPTION_VALUE]"),
     (["--replicas=2", "--topology=mesh"], "topology 'mesh': expected one of host, ethernet-25g, ethernet-100g, dgx-h100, torus-3d, or a file that can be read: No such file or directory"),
     (["--replicas=9223372036854775808"], "--replicas: expected a number of at most 9223372036854775807, found 9223372036854775808 (see --help)"),
-    (["--replicas=2", "--stop-after=link"], "unknown stage 'link' for --stop-after"),
+    (["--replicas=2", "--stop-after=link"], "--stop-after: expected import, verify, lower, simplify, roles, kernels, bucket, schedule, codegen or memory, found 'link'"),
 ])  # fmt: skip
 def test_options(refused, examples, options, text):
     said = refused(examples("digits-mlp").source, *options)

@@ -342,7 +342,10 @@ int main(int argc, char **argv) {
   if (!line.stopAfter.empty()) {
     std::optional<Stage> stage = symbolizeStage(line.stopAfter);
     if (!stage)
-      return fail("unknown stage '" + line.stopAfter + "' for --stop-after");
+      return fail(
+          "--stop-after: expected import, verify, lower, simplify, "
+          "roles, kernels, bucket, schedule, codegen or memory, found '" +
+          line.stopAfter + "'");
     options.stopAfter = *stage;
   }
   // Linking kernels resets every command-line option of the process: copy the

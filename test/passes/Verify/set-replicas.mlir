@@ -100,7 +100,7 @@ replica.strategy @dp {kind = #replica.kind<mirrored>}
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>}
 
 //--- unknown-strategy.mlir
-// expected-error@+1 {{unknown strategy 'mirorred'}}
+// expected-error@+1 {{expected a strategy among default, one_device, mirrored, multi_worker_mirrored, central_storage, parameter_server, parameter_server_sync; found 'mirorred'}}
 module {
 }
 
