@@ -14,7 +14,8 @@ using namespace mlir;
 namespace {
 
 /// A stable bottom-up merge sort of the rows along one dimension: passes of
-/// doubling width merge adjacent runs of `rows` into `scratch`, in O(n log n).
+/// doubling width merge adjacent runs of `rows` into `scratch`, and those into
+/// `rows`, in O(n log n).
 /// Each row is sorted by the same sequence of merges, whatever its position.
 class Sort {
 public:
@@ -114,8 +115,8 @@ SmallVector<Value> Sort::mergeRuns(OpBuilder &builder, Value low, Value width,
   return llvm::to_vector<4>(ValueRange(loop.getResults()).drop_front(2));
 }
 
-/// One pass: merges all pairs of runs of `width`, and returns the rows and the
-/// scratch space.
+/// One pass: merges all pairs of runs of `width` into the scratch space, which
+/// it returns.
 SmallVector<Value> Sort::mergeAll(OpBuilder &builder, Value width,
                                   ValueRange rows, ValueRange scratch) {
   Location loc = op->getLoc();
@@ -128,12 +129,7 @@ SmallVector<Value> Sort::mergeAll(OpBuilder &builder, Value width,
         scf::YieldOp::create(nested, loc,
                              mergeRuns(nested, low, width, rows, carried));
       });
-  SmallVector<Value> next;
-  for (auto [merged, row] : llvm::zip_equal(loop.getResults(), rows))
-    next.push_back(
-        linalg::CopyOp::create(builder, loc, merged, row).getResult(0));
-  llvm::append_range(next, loop.getResults());
-  return next;
+  return SmallVector<Value>(loop.getResults());
 }
 
 SmallVector<Value> Sort::sortRows(OpBuilder &builder, ValueRange ivs,
@@ -159,16 +155,21 @@ SmallVector<Value> Sort::sortRows(OpBuilder &builder, ValueRange ivs,
   llvm::append_range(state, llvm::to_vector(state));
 
   Value one = stablehlo::getIndex(builder, loc, 1);
+  Value two = stablehlo::getIndex(builder, loc, 2);
+  // The number of passes is even: the last one may find a single run.
   Value passes = stablehlo::getIndex(
       builder, loc, llvm::Log2_64_Ceil(std::max<int64_t>(getSize(), 1)));
   auto loop = scf::ForOp::create(
-      builder, loc, stablehlo::getIndex(builder, loc, 0), passes, one, state,
+      builder, loc, stablehlo::getIndex(builder, loc, 0), passes, two, state,
       [&](OpBuilder &nested, Location, Value pass, ValueRange carried) {
         Value width = arith::ShLIOp::create(nested, loc, one, pass);
-        unsigned half = carried.size() / 2;
-        scf::YieldOp::create(nested, loc,
-                             mergeAll(nested, width, carried.take_front(half),
-                                      carried.drop_front(half)));
+        Value twice = arith::AddIOp::create(nested, loc, width, width);
+        ValueRange rows = carried.take_front(carried.size() / 2);
+        SmallVector<Value> scratch =
+            mergeAll(nested, width, rows, carried.drop_front(rows.size()));
+        SmallVector<Value> next = mergeAll(nested, twice, scratch, rows);
+        llvm::append_range(next, scratch);
+        scf::YieldOp::create(nested, loc, next);
       });
   SmallVector<Value> sorted;
   for (auto [row, tensor] : llvm::zip(loop.getResults(), tensors))

@@ -205,3 +205,38 @@ device.kernel @chosen(%a: tensor<8xf32>, %b: tensor<8xf32>, %flag: tensor<i1>) -
   } -> tensor<8xf32>
   device.yield %doubled, %negated : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A loop writes to each of two tensors from the other, in turn: it copies neither.
+// CHECK-LABEL: func.func @back_and_forth(
+// CHECK: scf.for
+// CHECK-NOT: linalg.copy
+// CHECK: memref.store
+// CHECK-NOT: linalg.copy
+// CHECK: memref.store
+// CHECK-NOT: linalg.copy
+// CHECK: }
+device.kernel @back_and_forth(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  %r:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %a, %y = %a) -> (tensor<8xf32>, tensor<8xf32>) {
+    %there = scf.for %j = %c0 to %c8 step %c1 iter_args(%to = %y) -> (tensor<8xf32>) {
+      %k = arith.subi %c8, %j : index
+      %l = arith.subi %k, %c1 : index
+      %e = tensor.extract %x[%l] : tensor<8xf32>
+      %n = tensor.insert %e into %to[%j] : tensor<8xf32>
+      scf.yield %n : tensor<8xf32>
+    }
+    %back = scf.for %j = %c0 to %c8 step %c1 iter_args(%to = %x) -> (tensor<8xf32>) {
+      %e = tensor.extract %there[%j] : tensor<8xf32>
+      %s = arith.addf %e, %e : f32
+      %n = tensor.insert %s into %to[%j] : tensor<8xf32>
+      scf.yield %n : tensor<8xf32>
+    }
+    scf.yield %back, %there : tensor<8xf32>, tensor<8xf32>
+  }
+  device.yield %r#0 : tensor<8xf32>
+}

@@ -1,6 +1,6 @@
 // RUN: lockstep-opt %s --allow-unregistered-dialect --import-stablehlo --canonicalize --cse --split-input-file --verify-each | FileCheck %s
 
-// A merge sort of each row: passes of runs of 1, 2, 4 elements; the right element goes first only if it is less, so
+// A merge sort of each row: passes of runs of 1, 2, 4, 8 elements, from the row to the scratch space and back; the right element goes first only if it is less, so
 // that equal ones keep their order. The second operand follows the first.
 // CHECK-LABEL: func @sort
 // CHECK-SAME: (%[[X:.*]]: tensor<3x6xf32>, %[[Y:.*]]: tensor<3x6xi32>)
@@ -10,10 +10,10 @@
 // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[C3]]
 // CHECK: %[[A:.*]] = tensor.extract_slice %{{.*}}[%[[ROW]], 0] [1, 6] [1, 1] : tensor<3x6xf32> to tensor<6xf32>
 // CHECK: %[[B:.*]] = tensor.extract_slice %{{.*}}[%[[ROW]], 0] [1, 6] [1, 1] : tensor<3x6xi32> to tensor<6xi32>
-// CHECK: scf.for %[[PASS:.*]] = %{{.*}} to %[[C3]] {{.*}} iter_args(%[[KEYS:.*]] = %[[A]], %[[VALUES:.*]] = %[[B]], %{{.*}} = %[[A]], %{{.*}} = %[[B]])
+// CHECK: scf.for %[[PASS:.*]] = %{{.*}} to %[[C3]] step %c2 iter_args(%[[KEYS:.*]] = %[[A]], %[[VALUES:.*]] = %[[B]], %[[KEYS2:.*]] = %[[A]], %[[VALUES2:.*]] = %[[B]])
 // CHECK: %[[WIDTH:.*]] = arith.shli %[[C1]], %[[PASS]]
 // CHECK: %[[TWICE:.*]] = arith.addi %[[WIDTH]], %[[WIDTH]]
-// CHECK: scf.for %[[LOW:.*]] = %{{.*}} to %[[C6]] step %[[TWICE]]
+// CHECK: %[[MERGED:.*]]:2 = scf.for %[[LOW:.*]] = %{{.*}} to %[[C6]] step %[[TWICE]] iter_args(%{{.*}} = %[[KEYS2]], %{{.*}} = %[[VALUES2]])
 // CHECK: scf.for %[[K:.*]] = %[[LOW]] to
 // CHECK: %[[L:.*]] = tensor.extract %[[KEYS]]
 // CHECK: %[[R:.*]] = tensor.extract %[[KEYS]]
@@ -22,8 +22,10 @@
 // CHECK: %[[LESS:.*]] = arith.cmpf olt, %[[R]], %[[L]] : f32
 // CHECK: tensor.insert %{{.*}}[%[[K]]] : tensor<6xf32>
 // CHECK: tensor.insert %{{.*}}[%[[K]]] : tensor<6xi32>
-// CHECK: linalg.copy {{.*}} outs(%[[KEYS]]
-// CHECK: linalg.copy {{.*}} outs(%[[VALUES]]
+// CHECK: %[[BACK:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %[[KEYS]], %{{.*}} = %[[VALUES]])
+// CHECK: tensor.extract %[[MERGED]]#0
+// CHECK: tensor.insert %
+// CHECK: scf.yield %[[BACK]]#0, %[[BACK]]#1, %[[MERGED]]#0, %[[MERGED]]#1
 // CHECK: tensor.insert_slice
 // CHECK: tensor.insert_slice
 #scalar = affine_map<() -> ()>
