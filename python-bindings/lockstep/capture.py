@@ -14,12 +14,14 @@ import jax
 import numpy as np
 from safetensors.numpy import save
 
-from lockstep import context, contract, legalize
+from lockstep import context, contract, cumulative, legalize
 from lockstep import model as models
 from lockstep.locations import Locations
 
 #: No platform that JAX knows, so that lowering takes its portable rules.
 PLATFORM = "lockstep"
+
+cumulative.register()
 
 
 def capture(

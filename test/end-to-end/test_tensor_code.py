@@ -83,7 +83,22 @@ BRANCHES = """def body(i, y):
 
 return {"y": lax.fori_loop(0, 3, body, x[0])}"""
 
+# Prefixes of many elements, which are not reduced as windows.
+CUMULATIVE = """y = jnp.tile(x, (40, 20))
+n = (y * 3).astype(jnp.int32)
+forms = {
+    "sum": (lax.cumsum, y, 1), "integers": (lax.cumsum, n, 0), "product": (lax.cumprod, 1 + y / 100, 1),
+    "max": (lax.cummax, y, 0), "min": (lax.cummin, n, 1), "logsumexp": (lax.cumlogsumexp, y, 1),
+    "half": (lax.cumsum, y.astype(jnp.bfloat16), 1),
+}
+results = {
+    name + str(reverse): f(v, axis=axis, reverse=reverse)
+    for reverse in (False, True) for name, (f, v, axis) in forms.items()
+}
+return {**results, "gradient": jax.grad(lambda v: (jnp.cumsum(jnp.tile(v, (1, 20)), axis=1) ** 2).sum())(x)}"""
+
 CASES = {
+    "prefixes": CUMULATIVE,
     # XLA divides by the square of 8192, which is infinite in half precision.
     "constants that XLA joins": 'v = (x[0] * 0 + 343).astype(jnp.float16) / 4096; return {"y": (v / 2) * (v / 2) + 2.5}',
     "many sums of one number": SUMS,
