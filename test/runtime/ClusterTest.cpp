@@ -167,57 +167,36 @@ TEST(Cluster, mirroredVariablesAreWrittenEverywhere) {
 }
 
 // The elements of a variable that is divided among the replicas are one value,
-// whichever executors have them.
+// whichever executors have them. Where the replicas do not divide them, the
+// last one stores padding, which is not a part of the value and remains zero.
 TEST_P(ClusterOf, dividedVariablesAreWhole) {
-  TestProgram p(replicaCount);
-  uint32_t part = p.variable("w", ElementType::i64, {2}, /*perReplica=*/true);
-  p.writer.tables.variables[0]->whole_shape = {replicaCount, 2};
-  uint32_t out = p.buffer(Space::replica, ElementType::i64, {2});
-  p.copy(part, out);
-  p.output("part", out);
-  p.ret();
-  auto cluster = clusterOf(p, options());
-  ASSERT_EQ(cluster->variables().size(), 1u);
-  const VariableInfo &info = cluster->variables()[0];
-  EXPECT_FALSE(info.perReplica);
-  EXPECT_EQ(info.type.shape, (std::vector<int64_t>{replicaCount, 2}));
-  EXPECT_EQ(info.type.bytes, replicaCount * 16u);
+  for (int64_t count : {2 * replicaCount, 2 * replicaCount - 1}) {
+    TestProgram p(replicaCount);
+    uint32_t part = p.variable("w", ElementType::i64, {2}, /*perReplica=*/true);
+    p.writer.tables.variables[0]->whole_shape = {1, count};
+    uint32_t out = p.buffer(Space::replica, ElementType::i64, {2});
+    p.copy(part, out);
+    p.output("part", out);
+    p.ret();
+    auto cluster = clusterOf(p, options());
+    ASSERT_EQ(cluster->variables().size(), 1u);
+    const VariableInfo &info = cluster->variables()[0];
+    EXPECT_FALSE(info.perReplica);
+    EXPECT_EQ(info.type.shape, (std::vector<int64_t>{1, count}));
+    EXPECT_EQ(info.type.bytes, uint64_t(count) * 8);
 
-  std::array<int64_t, 2 * replicaCount> values;
-  std::iota(values.begin(), values.end(), 1);
-  cluster->variable("w")->write(std::as_bytes(std::span(values)));
-  ASSERT_TRUE(cluster->run("main").ok());
-  for (unsigned r = 0; r < replicaCount; ++r)
-    EXPECT_EQ((valueOf<std::array<int64_t, 2>>(cluster->output(0, 0, r))),
-              (std::array<int64_t, 2>{2 * r + 1, 2 * r + 2}));
-  EXPECT_EQ((valueOf<decltype(values)>(cluster->variable("w")->read())),
-            values);
-}
-
-// Where the replicas do not divide the elements, the last ones store padding,
-// which is not a part of the value and remains zero.
-TEST_P(ClusterOf, dividedVariablesMayEndWithPadding) {
-  TestProgram p(replicaCount);
-  uint32_t part = p.variable("w", ElementType::i64, {2}, /*perReplica=*/true);
-  p.writer.tables.variables[0]->whole_shape = {2 * replicaCount - 1};
-  uint32_t out = p.buffer(Space::replica, ElementType::i64, {2});
-  p.copy(part, out);
-  p.output("part", out);
-  p.ret();
-  auto cluster = clusterOf(p, options());
-  EXPECT_EQ(cluster->variables()[0].type.bytes, (2 * replicaCount - 1) * 8u);
-
-  std::array<int64_t, 2 * replicaCount - 1> values;
-  std::iota(values.begin(), values.end(), 1);
-  cluster->variable("w")->write(std::as_bytes(std::span(values)));
-  ASSERT_TRUE(cluster->run("main").ok());
-  for (int64_t r = 0; r < replicaCount; ++r)
-    EXPECT_EQ((valueOf<std::array<int64_t, 2>>(
-                  cluster->output(0, 0, unsigned(r)))),
-              (std::array<int64_t, 2>{
-                  2 * r + 1, r + 1 < replicaCount ? 2 * r + 2 : 0}));
-  EXPECT_EQ((valueOf<decltype(values)>(cluster->variable("w")->read())),
-            values);
+    std::vector<int64_t> values(size_t(count), 0);
+    std::iota(values.begin(), values.end(), 1);
+    cluster->variable("w")->write(std::as_bytes(std::span(values)));
+    ASSERT_TRUE(cluster->run("main").ok());
+    for (int64_t r = 0; r < replicaCount; ++r)
+      EXPECT_EQ(
+          (valueOf<std::array<int64_t, 2>>(cluster->output(0, 0, unsigned(r)))),
+          (std::array<int64_t, 2>{2 * r + 1,
+                                  2 * r + 2 > count ? 0 : 2 * r + 2}));
+    std::vector<std::byte> found = cluster->variable("w")->read();
+    EXPECT_TRUE(std::ranges::equal(found, std::as_bytes(std::span(values))));
+  }
 }
 
 // An input that is missing in one executor is an error before any executor has

@@ -208,7 +208,7 @@ device.kernel @chosen(%a: tensor<8xf32>, %b: tensor<8xf32>, %flag: tensor<i1>) -
 
 // -----
 
-// A loop writes to each of two tensors from the other, in turn: it copies neither.
+// A loop writes to one of two tensors from the other, and back: it copies neither.
 // CHECK-LABEL: func.func @back_and_forth(
 // CHECK: scf.for
 // CHECK-NOT: linalg.copy
