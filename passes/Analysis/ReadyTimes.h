@@ -25,7 +25,7 @@ public:
     auto it = needed.find(start);
     return it == needed.end() ? computed : it->second.ofKernels;
   }
-  /// When the block comes to the first operation that reads a result of
+  /// When the block reaches the first operation that reads a result of
   /// `start`, before it waits for it; its end if none does.
   double readAt(collective::StartOp start) const {
     auto it = needed.find(start);
