@@ -16,6 +16,7 @@
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Lower/ReplicaGroup.h"
 #include "passes/Passes.h"
+#include "passes/Remarks/Remarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -115,9 +116,9 @@ private:
         to.getDimSize(axis) == from.getDimSize(axis) * replicas)
       return success();
     return op->emitError("expected ")
-           << from.getDimSize(axis) * replicas << " rows from " << replicas
-           << (replicas == 1 ? " replica" : " replicas")
-           << ", found a result of type " << to << " [E_SHAPE_MISMATCH]";
+           << countText(from.getDimSize(axis) * replicas, "row") << " from "
+           << countText(replicas, "replica") << ", found a result of type "
+           << to << " [E_SHAPE_MISMATCH]";
   }
 
   LogicalResult lowerOp(replica::AllGatherOp op) {

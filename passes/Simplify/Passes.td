@@ -130,10 +130,11 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
 
     Where the replicas do not divide the number of elements, the parts are those
     of the tensor with zeros behind its last element. A variable is divided if
-    it has an element for each replica, if its new value is computed element by element from sums of replicas, from variables,
-    and from values that all replicas have, and if nothing else needs these sums
-    whole, such as the norm of all gradients. An initial value in the module
-    must be the same for all elements.
+    it has an element for each replica, if its new value is computed element by
+    element from sums of replicas, from variables, and from values that all
+    replicas have, and if nothing else needs these sums whole, such as the norm
+    of all gradients. An initial value in the module must be the same for all
+    elements.
 
     With `reassociate`, the sum of all elements of such a value, as in a norm,
     is computed from the sums of the replicas' parts; sums of integers are
