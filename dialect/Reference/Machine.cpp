@@ -283,7 +283,7 @@ static std::string quoted(Operation *op) {
 }
 
 /// "replica 2", "replicas 0 and 2", "replicas 0, 1 and 3".
-static std::string toText(ArrayRef<int64_t> replicas) {
+static std::string replicasText(ArrayRef<int64_t> replicas) {
   std::string text = replicas.size() == 1 ? "replica " : "replicas ";
   for (auto [index, replica] : llvm::enumerate(replicas))
     text += (index == 0                     ? ""
@@ -322,11 +322,13 @@ void Machine::reportBlocked() {
     auto [op, lacking] = place;
     bool several = replicas.size() > 1;
     if (lacking < 0)
-      notes.push_back({op, toText(replicas) + (several ? " have" : " has") +
+      notes.push_back({op, replicasText(replicas) +
+                               (several ? " have" : " has") +
                                " ended the step here"});
     else
-      notes.push_back({op, toText(replicas) + (several ? " wait" : " waits") +
-                               " here, in " + quoted(op) + ", for replica " +
+      notes.push_back({op, replicasText(replicas) +
+                               (several ? " wait" : " waits") + " here, in " +
+                               quoted(op) + ", for replica " +
                                std::to_string(lacking)});
   }
   report(waiter, {FailureKind::Blocked, first->op},

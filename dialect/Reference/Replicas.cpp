@@ -140,7 +140,7 @@ Value reduce(replica::Reduction reduction, ArrayRef<Value> values,
 // Checks of what differs between replicas
 //===----------------------------------------------------------------------===//
 
-static std::string toText(ArrayRef<int64_t> shape) {
+static std::string shapeText(ArrayRef<int64_t> shape) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "[";
@@ -160,10 +160,10 @@ LogicalResult checkShapes(Machine &machine, Operation *op,
     if (!fits)
       return machine.fail(
           -1, op,
-          "expected the shape " + toText(expected) +
+          "expected the shape " + shapeText(expected) +
               " of replica 0 on replica " + Twine(replica) +
               (axis < 0 ? Twine() : " up to dimension " + Twine(axis)) +
-              ", found " + toText(found) + " [E_SHAPE_MISMATCH]",
+              ", found " + shapeText(found) + " [E_SHAPE_MISMATCH]",
           FailureKind::ShapesDiffer);
   }
   return success();

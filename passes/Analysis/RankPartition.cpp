@@ -5,7 +5,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace lockstep;
-using namespace llvm;
 
 PartitionTable::PartitionTable(unsigned ranks, bool isOpen)
     : ranks(ranks), isOpen(isOpen) {
@@ -20,8 +19,8 @@ PartitionTable::PartitionTable(unsigned ranks, bool isOpen)
     ids[partitions[kWhole]] = kWhole;
 }
 
-PartitionId PartitionTable::get(ArrayRef<uint32_t> classes) {
-  DenseMap<uint32_t, uint32_t> first;
+PartitionId PartitionTable::get(llvm::ArrayRef<uint32_t> classes) {
+  llvm::DenseMap<uint32_t, uint32_t> first;
   std::vector<uint32_t> canonical;
   canonical.reserve(ranks);
   for (unsigned rank = 0; rank < ranks; ++rank)
@@ -33,7 +32,7 @@ PartitionId PartitionTable::get(ArrayRef<uint32_t> classes) {
   return it->second;
 }
 
-PartitionId PartitionTable::getGroup(const BitVector &members) {
+PartitionId PartitionTable::getGroup(const llvm::BitVector &members) {
   int first = members.find_first();
   std::vector<uint32_t> classes(ranks);
   for (unsigned rank = 0; rank < ranks; ++rank)
@@ -51,7 +50,7 @@ PartitionId PartitionTable::meet(PartitionId lhs, PartitionId rhs) {
   if (auto known = meets.find({lhs, rhs}); known != meets.end())
     return known->second;
   std::vector<uint32_t> classes(ranks);
-  DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> numbers;
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> numbers;
   for (unsigned rank = 0; rank < ranks; ++rank)
     classes[rank] =
         numbers
@@ -64,7 +63,7 @@ PartitionId PartitionTable::meet(PartitionId lhs, PartitionId rhs) {
 }
 
 PartitionId PartitionTable::restrict(PartitionId partition,
-                                     const BitVector &kept) {
+                                     const llvm::BitVector &kept) {
   if (isOpen)
     return partition;
   std::vector<uint32_t> classes = partitions[partition];
@@ -76,7 +75,7 @@ PartitionId PartitionTable::restrict(PartitionId partition,
 
 std::optional<RankPair>
 PartitionTable::findSeparated(PartitionId partition,
-                              const BitVector &among) const {
+                              const llvm::BitVector &among) const {
   int first = among.find_first();
   if (partition == kWhole || first < 0)
     return std::nullopt;

@@ -5,7 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace lockstep;
-using namespace llvm;
+using llvm::ArrayRef, llvm::StringRef;
 
 /// The names of the rules, in the order of the enumerators after `None`.
 static constexpr StringRef kNames[] = {

@@ -19,12 +19,12 @@ using namespace mlir;
 /// The least work of a tile, in bytes (or eight operations for each): about 20
 /// µs.
 static constexpr int64_t kTileWork = 64 * 1024;
-static constexpr int64_t kMaxTiles = 64;
+static constexpr int64_t kMaxLoopTiles = 64;
 /// A tile of an innermost dimension has a multiple of this many elements.
 static constexpr int64_t kInnerMultiple = 256;
 
 SmallVector<Split> lockstep::splitLoops(const LoopGroup &group) {
-  int64_t wanted = std::min(kMaxTiles, group.getWork() / kTileWork);
+  int64_t wanted = std::min(kMaxLoopTiles, group.getWork() / kTileWork);
   SmallVector<Split> splits;
   auto split = [&](unsigned loop, int64_t size, int64_t most) {
     int64_t count = std::min(wanted, most);
@@ -45,9 +45,9 @@ SmallVector<Split> lockstep::splitLoops(const LoopGroup &group) {
 }
 
 namespace {
-class Emitter {
+class LoopEmitter {
 public:
-  Emitter(OpBuilder &builder, LoopGroup &group)
+  LoopEmitter(OpBuilder &builder, LoopGroup &group)
       : builder(builder), loc(group.stages.back().op.getLoc()), group(group) {}
 
   void emit(Value tile, ArrayRef<Split> splits) {
@@ -290,7 +290,7 @@ void lockstep::emitLoops(OpBuilder &builder, LoopGroup &group, Value tile,
   builder.setInsertionPoint(group.stages.back().op);
   for (LoopStage &stage : group.stages)
     formMultiplyAdds(stage.op);
-  Emitter(builder, group).emit(tile, splits);
+  LoopEmitter(builder, group).emit(tile, splits);
   for (LoopStage &stage : group.stages)
     stage.op.erase();
 }

@@ -16,7 +16,7 @@ using namespace mlir;
 
 /// The fewest multiply-adds of a tile: about 30 µs on one core.
 static constexpr int64_t kTileMultiplyAdds = 1 << 20;
-static constexpr int64_t kMaxTiles = 64;
+static constexpr int64_t kMaxProductTiles = 64;
 /// The fewest columns and rows of a tile, so that packing a panel pays off.
 static constexpr int64_t kMinColumns = 128, kMinRows = 64;
 /// With more multiply-adds per element of the result, writing it is the smaller
@@ -25,7 +25,7 @@ static constexpr int64_t kLongReduction = 128;
 
 SmallVector<Split> lockstep::splitProduct(const Product &product) {
   int64_t wanted =
-      std::min(kMaxTiles, product.getMultiplyAdds() / kTileMultiplyAdds);
+      std::min(kMaxProductTiles, product.getMultiplyAdds() / kTileMultiplyAdds);
   SmallVector<Split> splits;
   auto split = [&](unsigned dim, int64_t most) {
     int64_t count = std::min({wanted, most, product.sizes[dim]});
@@ -38,7 +38,7 @@ SmallVector<Split> lockstep::splitProduct(const Product &product) {
     wanted /= count;
   };
   for (unsigned dim : product.outerDims)
-    split(dim, kMaxTiles);
+    split(dim, kMaxProductTiles);
   // Rows of the result are contiguous memory: prefer tiles of whole rows. With
   // a long reduction, tiles are about square, so that both operands are packed
   // as few times as possible.
@@ -72,7 +72,7 @@ SmallVector<Split> lockstep::splitProduct(const Product &product) {
 
 namespace {
 
-class Emitter : ProductEmitter {
+class TiledProductEmitter : ProductEmitter {
 public:
   using ProductEmitter::ProductEmitter;
 
@@ -208,5 +208,5 @@ void lockstep::emitProduct(OpBuilder &builder, ProductGroup &group,
   if (shouldBlock(group.product, target))
     emitBlockedProduct(builder, group, target, tile, splits);
   else
-    Emitter(builder, group, target).emit(tile, splits);
+    TiledProductEmitter(builder, group, target).emit(tile, splits);
 }

@@ -1,5 +1,7 @@
 //===- UnrollSmallLoops.cpp - Unroll loops of a few iterations ------------===//
 
+#include "passes/Passes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -9,7 +11,6 @@
 #include "mlir/Pass/Pass.h"
 
 namespace lockstep {
-#define GEN_PASS_DECL_UNROLLSMALLLOOPSPASS
 #define GEN_PASS_DEF_UNROLLSMALLLOOPSPASS
 #include "passes/Passes.h.inc"
 } // namespace lockstep

@@ -365,7 +365,7 @@ private:
     std::string kind = main->getName().stripDialect().str();
     if (auto generic = dyn_cast<linalg::GenericOp>(main))
       kind = isProduct(generic)       ? "product"
-             : isElementwise(generic) ? "elementwise"
+             : lockstep::isElementwise(generic) ? "elementwise"
                                       : "reduction";
     StringRef function = findUserFunction(main->getLoc());
     if (!function.empty() && function != step.getSymName())

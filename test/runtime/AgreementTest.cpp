@@ -67,7 +67,7 @@ TEST(Agreement, copies) {
 }
 
 /// w = w + sum of all ranks.
-void build(TestProgram &p, int64_t more = 0) {
+void buildAddition(TestProgram &p, int64_t more = 0) {
   uint32_t w = p.variable("w", ElementType::i64, {});
   uint32_t v = p.variable("v", ElementType::f32, {100});
   uint32_t mine = p.buffer(Space::replica, ElementType::i64, {});
@@ -106,8 +106,8 @@ std::array<Status, 2> runBoth(Session &first, Session &second) {
 // both executors, before the first command.
 TEST(PostedFacts, artifactsDiffer) {
   TestProgram p(4), q(4);
-  build(p);
-  build(q, 1);
+  buildAddition(p);
+  buildAddition(q, 1);
   auto network = *LocalNetwork::create({{0, 2}, {2, 2}});
   auto first = *Session::create(p.artifact(), optionsFor(network, 0)),
        second = *Session::create(q.artifact(), optionsFor(network, 1));
@@ -127,7 +127,7 @@ TEST(PostedFacts, artifactsDiffer) {
 // So are kernels for different CPUs, and options that matter.
 TEST(PostedFacts, targetsAndOptionsDiffer) {
   TestProgram p(4);
-  build(p);
+  buildAddition(p);
   auto &binaries = p.writer.tables.binaries;
   auto other = std::make_unique<artifact::BinaryT>(*binaries.front());
   other->target = "x86-64-v2";
@@ -163,7 +163,7 @@ TEST(PostedFacts, targetsAndOptionsDiffer) {
 // An executor that never posts is reported like a replica that does not arrive.
 TEST(PostedFacts, isWaitedForUnderTheDeadline) {
   TestProgram p(4);
-  build(p);
+  buildAddition(p);
   FakeClock clock;
   auto network = *LocalNetwork::create({{0, 2}, {2, 2}});
   SessionOptions options = optionsFor(network, 0);
@@ -189,7 +189,7 @@ Executors threeExecutors(TestProgram &p, uint64_t every) {
 // Copies that are the same are no error, however often they are compared.
 TEST(Mirrored, noFalseAlarm) {
   TestProgram p(5);
-  build(p);
+  buildAddition(p);
   Executors executors = threeExecutors(p, 1);
   for (const Status &status : executors.run("main", 20))
     EXPECT_TRUE(status.ok()) << status.message();
@@ -199,7 +199,7 @@ TEST(Mirrored, noFalseAlarm) {
 // and the run.
 TEST(Mirrored, whoDiffersIsNamed) {
   TestProgram p(5);
-  build(p);
+  buildAddition(p);
   Executors executors = threeExecutors(p, 3);
   for (const Status &status : executors.run("main", 3))
     ASSERT_TRUE(status.ok()) << status.message();

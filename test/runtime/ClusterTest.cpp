@@ -40,7 +40,7 @@ constexpr unsigned replicaCount = 5;
 
 /// sum = all_reduce(x); w += nothing, w = sum; mine = x + 1 stays with each
 /// replica.
-void build(TestProgram &p) {
+void buildMixedStep(TestProgram &p) {
   uint32_t x = p.input("x", ElementType::i64, {});
   uint32_t w = p.variable("w", ElementType::i64, {});
   uint32_t own = p.variable("own", ElementType::i64, {}, /*perReplica=*/true);
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Executors, ClusterOf,
 // Results, variables and their order do not depend on the executors.
 TEST_P(ClusterOf, isLikeOneSession) {
   TestProgram p(replicaCount);
-  build(p);
+  buildMixedStep(p);
   auto cluster = clusterOf(p, options());
   EXPECT_EQ(cluster->replicas(), replicaCount);
   EXPECT_EQ(cluster->executors().size(), std::get<0>(GetParam()));
@@ -123,7 +123,7 @@ TEST_P(ClusterOf, isLikeOneSession) {
 // thread for each executor.
 TEST(Cluster, dividesRanksAndThreads) {
   TestProgram p(replicaCount);
-  build(p);
+  buildMixedStep(p);
   auto cluster = clusterOf(p, {.session = {.workers = 7}, .executors = 3});
   std::vector<std::array<unsigned, 3>> found;
   for (const ExecutorInfo &executor : cluster->executors()) {
@@ -139,7 +139,7 @@ TEST(Cluster, dividesRanksAndThreads) {
 
 TEST(Cluster, refusesExecutorsThatDoNotFit) {
   TestProgram p(replicaCount);
-  build(p);
+  buildMixedStep(p);
   EXPECT_EQ(errorOf(p, {.executors = 6}),
             "expected 1 to 5 executors, at most one for each replica, found 6");
   EXPECT_EQ(
@@ -203,7 +203,7 @@ TEST_P(ClusterOf, dividedVariablesAreWhole) {
 // begun: nothing hangs, and the next run is like the first.
 TEST_P(ClusterOf, noneBeginsBeforeAllCan) {
   TestProgram p(replicaCount);
-  build(p);
+  buildMixedStep(p);
   auto cluster = clusterOf(p, options());
   Batch batch{7};
   for (unsigned r = 0; r + 1 < replicaCount; ++r)
@@ -254,7 +254,7 @@ TEST_P(ClusterOf, firstErrorEndsTheRunOfAll) {
 TEST_P(ClusterOf, deadlineReportIsAboutAll) {
   FakeClock clock;
   TestProgram p(replicaCount);
-  build(p);
+  buildMixedStep(p);
   std::atomic<int> reported{0};
   ClusterOptions given = options();
   given.session.clock = &clock;
@@ -350,7 +350,7 @@ TEST_P(ClusterOf, traceHasAProcessForEachExecutor) {
   TemporaryFile file("cluster-trace.json");
   const std::string &path = file.path;
   TestProgram p(replicaCount);
-  build(p);
+  buildMixedStep(p);
   ClusterOptions given = options();
   given.session.traceFile = path;
   auto cluster = clusterOf(p, given);

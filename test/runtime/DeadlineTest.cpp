@@ -27,7 +27,7 @@ class Deadline : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Workers, Deadline, testing::Values(1, 2));
 
 /// launch; all_reduce on channel 0; once on channel 1; barrier on channel 2.
-void build(TestProgram &p) {
+void buildAllReduceAndOnce(TestProgram &p) {
   uint32_t a = p.variable("a", ElementType::f32, {256}, true);
   uint32_t w = p.variable("w", ElementType::f32, {256});
   uint32_t sum = p.buffer(Space::shared, ElementType::f32, {256});
@@ -47,7 +47,7 @@ void build(TestProgram &p) {
 TEST_P(Deadline, pausedReplicaIsReported) {
   FakeClock clock;
   TestProgram p(4);
-  build(p);
+  buildAllReduceAndOnce(p);
   std::atomic<int> injected{0}, reported{0};
   auto session =
       p.session({.workers = GetParam(),
@@ -109,7 +109,7 @@ TEST_P(Deadline, onceAndBarrier) {
                   "missing: replica 0")}) {
     FakeClock clock;
     TestProgram p(4);
-    build(p);
+    buildAllReduceAndOnce(p);
     auto session = p.session(
         {.workers = GetParam(), .clock = &clock, .injections = {injection}});
     Status status = runWithTime(*session, clock, 30s, GetParam());
@@ -311,7 +311,7 @@ TEST_P(Deadline, slowButAliveIsNoAlarm) {
 TEST_P(Deadline, idleSessionIsNoAlarm) {
   FakeClock clock;
   TestProgram p(2);
-  build(p);
+  buildAllReduceAndOnce(p);
   auto session = p.session({.workers = GetParam(), .clock = &clock});
   ASSERT_TRUE(session->run("main").ok());
   for (int i = 0; i < 30; ++i)

@@ -12,12 +12,12 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-const TestKey ours(1), theirs(2);
+const TestKey trusted(1), others(2);
 
 class Trust : public testing::Test {
 protected:
   Trust()
-      : plain(program()), file(toText(signedBy(ours, plain))),
+      : plain(program()), file(toText(signedBy(trusted, plain))),
         unsignedFile(toText(plain)) {
     ::unsetenv("LOCKSTEP_TRUST");
   }
@@ -48,7 +48,7 @@ protected:
 
   std::vector<std::byte> plain;
   TextFile file, unsignedFile;
-  TextFile ourKey{ours.publicPem}, theirKey{theirs.publicPem};
+  TextFile ourKey{trusted.publicPem}, theirKey{others.publicPem};
 };
 
 TEST_F(Trust, byOption) {
@@ -62,7 +62,7 @@ TEST_F(Trust, byOption) {
       "artifact '" + unsignedFile.path() +
           "': not signed: expected a signature by a trusted key, found none");
   EXPECT_EQ(open(file, theirKey.path().c_str()), LOCKSTEP_UNTRUSTED);
-  std::vector<std::byte> bytes = signedBy(ours, plain);
+  std::vector<std::byte> bytes = signedBy(trusted, plain);
   bytes[100] ^= std::byte(1);
   TextFile altered(toText(bytes));
   EXPECT_EQ(open(altered, ourKey.path().c_str()), LOCKSTEP_CORRUPTED);

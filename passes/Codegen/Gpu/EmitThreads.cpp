@@ -14,7 +14,7 @@ using namespace lockstep;
 using namespace mlir;
 
 namespace {
-class Emitter : ThreadBuilder {
+class ThreadEmitter : ThreadBuilder {
 public:
   using ThreadBuilder::ThreadBuilder;
 
@@ -294,7 +294,7 @@ private:
 } // namespace
 
 void lockstep::emitThreads(func::FuncOp function, const Phase &phase) {
-  Emitter emitter(function, phase.threads);
+  ThreadEmitter emitter(function, phase.threads);
   if (phase.group)
     emitter.emitGroup(phase);
   else

@@ -79,8 +79,8 @@ private:
   std::vector<std::string> fetched;
 };
 
-Json tensorOf(std::vector<int64_t> shape,
-              const std::function<double(int64_t)> &element) {
+Json tensorOfElements(std::vector<int64_t> shape,
+                      const std::function<double(int64_t)> &element) {
   int64_t count = 1;
   for (int64_t size : shape)
     count *= size;
@@ -147,9 +147,9 @@ std::string ScheduledCase::amount(const std::string &text,
   std::string value =
       match[2].matched
           ? counter
-          : body.add(
-                "set",
-                {{"a", {{"const", tensorOf({}, [](int64_t) { return 1; })}}}});
+          : body.add("set", {{"a", {{"const", tensorOfElements({}, [](int64_t) {
+                                       return 1;
+                                     })}}}});
   if (factor != 1)
     value = body.scaled(value, factor);
   if (match[3].matched && variable.empty())
@@ -157,9 +157,10 @@ std::string ScheduledCase::amount(const std::string &text,
         "expected a variable that says how many 'ones' there are, found '" +
         text + "'");
   if (match[3].matched && !isScalar(variable))
-    value = body.binary("mul", value,
-                        {{"const", tensorOf({elementsOf(variable)},
-                                            [](int64_t) { return 1; })}});
+    value =
+        body.binary("mul", value,
+                    {{"const", tensorOfElements({elementsOf(variable)},
+                                                [](int64_t) { return 1; })}});
   return value;
 }
 
@@ -191,9 +192,9 @@ void ScheduledCase::parseReturn(const std::string &text) {
 /// or 0, 1, 2, ...
 Json ScheduledCase::initialOf(const std::string &variable) const {
   if (isScalar(variable))
-    return tensorOf({}, [](int64_t) { return 0; });
-  return tensorOf({elementsOf(variable)},
-                  [](int64_t i) { return static_cast<double>(i); });
+    return tensorOfElements({}, [](int64_t) { return 0; });
+  return tensorOfElements({elementsOf(variable)},
+                          [](int64_t i) { return static_cast<double>(i); });
 }
 
 Json ScheduledCase::withProgram() const {
@@ -228,9 +229,10 @@ std::vector<Json> ScheduledCase::inputs() const {
   std::vector<Json> steps;
   for (int64_t k = first; k <= last; ++k)
     steps.push_back(
-        {{counter, {{"per_replica", Json::array({tensorOf({}, [&](int64_t) {
-                       return static_cast<double>(k);
-                     })})}}}});
+        {{counter,
+          {{"per_replica", Json::array({tensorOfElements({}, [&](int64_t) {
+              return static_cast<double>(k);
+            })})}}}});
   return steps;
 }
 

@@ -5,7 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace lockstep::replica;
-using namespace llvm;
+using llvm::ArrayRef, llvm::StringRef;
 
 static std::vector<std::string> cpus(int64_t count) {
   std::vector<std::string> devices;

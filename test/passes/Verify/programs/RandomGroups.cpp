@@ -25,16 +25,16 @@ struct Number {
   Ranks equal = 0;
 };
 
-using Scope = std::vector<Number>;
+using Numbers = std::vector<Number>;
 
-class Generator : ProgramWriter {
+class GroupGenerator : ProgramWriter {
 public:
-  Generator(uint64_t seed, int64_t replicas)
+  GroupGenerator(uint64_t seed, int64_t replicas)
       : ProgramWriter(seed), replicas(replicas), all((1u << replicas) - 1) {}
 
   RandomProgram generate() {
     declare();
-    Scope scope = {{"%k", all}, {"%s", all}, {"%n", 0}, {"%b", 0}};
+    Numbers scope = {{"%k", all}, {"%s", all}, {"%n", 0}, {"%b", 0}};
     for (const char *constant :
          {"%c0 = arith.constant 0 : index", "%c1 = arith.constant 1 : index",
           "%one = arith.constant 1 : i32", "%three = arith.constant 3 : i32",
@@ -83,7 +83,7 @@ private:
 
   /// A number that is equal among `ranks`, or, in a mutated program, one that
   /// is not.
-  std::string equal(const Scope &scope, Ranks ranks, uint64_t percent) {
+  std::string equal(const Numbers &scope, Ranks ranks, uint64_t percent) {
     bool wrong = mutatesHere(percent);
     std::vector<std::string> names;
     for (const Number &number : scope)
@@ -124,7 +124,7 @@ private:
   // The ranks of a block
   //===--------------------------------------------------------------------===//
 
-  void block(Scope &scope, Ranks ranks, uint64_t length, unsigned nested) {
+  void block(Numbers &scope, Ranks ranks, uint64_t length, unsigned nested) {
     std::vector<std::string> pending;
     for (uint64_t i = 0; i < length; ++i) {
       switch (below(nested < 3 ? 11 : 6)) {
@@ -160,7 +160,7 @@ private:
   }
 
   /// A result of two numbers is equal where both are.
-  void combine(Scope &scope) {
+  void combine(Numbers &scope) {
     Number x = any(scope), y = any(scope);
     scope.push_back(
         {value("arith.addi " + x.name + ", " + y.name + " : tensor<i32>"),
@@ -168,7 +168,8 @@ private:
   }
 
   /// An exchange or a barrier of a group whose members all execute the block.
-  void exchange(Scope &scope, Ranks ranks, std::vector<std::string> &pending) {
+  void exchange(Numbers &scope, Ranks ranks,
+                std::vector<std::string> &pending) {
     std::vector<Group> here;
     bool wrong = mutatesHere(6);
     for (const Group &group : groups)
@@ -218,12 +219,12 @@ private:
   }
 
   /// Ranks take different paths by their number.
-  void split(Scope &scope, Ranks ranks, unsigned nested) {
+  void split(Numbers &scope, Ranks ranks, unsigned nested) {
     Ranks some = any(groups).ranks & ranks;
     if (some == 0 || some == ranks)
       return;
     open("scf.if " + membership(some) + " {");
-    Scope inner = scope;
+    Numbers inner = scope;
     block(inner, some, 1 + below(3), nested + 1);
     if (chance(70)) {
       reopen("} else {");
@@ -233,10 +234,10 @@ private:
     close();
   }
 
-  void branch(Scope &scope, Ranks ranks, unsigned nested) {
+  void branch(Numbers &scope, Ranks ranks, unsigned nested) {
     // Groups may also stay together, each on its own path.
     open("scf.if " + flag(equal(scope, ranks, 20)) + " {");
-    Scope inner = scope;
+    Numbers inner = scope;
     block(inner, ranks, 1 + below(3), nested + 1);
     if (chance(50)) {
       reopen("} else {");
@@ -246,10 +247,10 @@ private:
     close();
   }
 
-  void loop(Scope &scope, Ranks ranks, unsigned nested) {
+  void loop(Numbers &scope, Ranks ranks, unsigned nested) {
     open("scf.for " + fresh() + " = %c0 to " + count(equal(scope, ranks, 20)) +
          " step %c1 {");
-    Scope inner = scope;
+    Numbers inner = scope;
     block(inner, ranks, 1 + below(3), nested + 1);
     close();
   }
@@ -262,7 +263,7 @@ private:
 } // namespace
 
 RandomProgram randomGroups(uint64_t seed, int64_t replicas) {
-  return Generator(seed * 0x9e3779b97f4a7c15 + 7, replicas).generate();
+  return GroupGenerator(seed * 0x9e3779b97f4a7c15 + 7, replicas).generate();
 }
 
 } // namespace lockstep::test

@@ -17,9 +17,9 @@ struct Issue {
   bool flag = false;
 };
 
-class Generator : RandomStatements {
+class ProgramGenerator : RandomStatements {
 public:
-  explicit Generator(uint64_t seed) : RandomStatements(seed) {}
+  explicit ProgramGenerator(uint64_t seed) : RandomStatements(seed) {}
 
   RandomProgram generate() {
     declare();
@@ -317,7 +317,7 @@ private:
 } // namespace
 
 RandomProgram randomProgram(uint64_t seed) {
-  return Generator(seed * 0x9e3779b97f4a7c15 + 1).generate();
+  return ProgramGenerator(seed * 0x9e3779b97f4a7c15 + 1).generate();
 }
 
 } // namespace lockstep::test
