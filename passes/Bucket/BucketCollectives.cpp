@@ -4,11 +4,12 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Analysis/ModuleTopology.h"
-#include "passes/Analysis/ReadyTimes.h"
+#include "passes/Bucket/BucketMembers.h"
 #include "passes/Bucket/MergeCollectives.h"
 #include "passes/Bucket/RoleBucket.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
+#include "runtime/model/SharedLinkPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -73,6 +74,9 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       if (starts.size() == 1 && candidates.size() > 1)
         missed(starts.front(), "shares no bucket: others differ in " +
                                    getDifferences(key, candidates));
+    bool isRole = device::getRole(getOperation()) != nullptr;
+    if (plan && !isRole && !topology.reducesOnCompute)
+      return planOnLink(block, candidates);
     for (auto &[key, starts] : candidates) {
       if (starts.size() < 2)
         continue;
@@ -80,129 +84,178 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       llvm::sort(starts, [](Operation *a, Operation *b) {
         return a->isBeforeInBlock(b);
       });
-      int64_t ofUser = std::get<5>(key);
-      int64_t bound = ofUser != 0 ? ofUser : bytesPerPack.getValue();
-      std::string limit = bound > 0
-                              ? "within bytes_per_pack of " + bytesText(bound)
-                              : "no bound given";
-      std::vector<size_t> ends = device::getRole(getOperation())
-                                     ? keepOrderOfRoles(starts, bound)
-                                     : divide(block, starts, bound, limit);
-      SmallVector<ArrayRef<collective::StartOp>> buckets;
-      size_t begin = 0;
-      for (size_t end : ends) {
-        if (end - begin > 1)
-          buckets.push_back(ArrayRef(starts).slice(begin, end - begin));
-        begin = end;
-      }
-      merge(block, buckets, limit);
+      int64_t bound = getBound(key);
+      std::string limit = boundText(bound);
+      std::vector<size_t> ends = isRole ? keepOrderOfRoles(starts, bound)
+                                        : fill(block, starts, bound, limit);
+      merge(block, getBuckets(starts, ends), limit);
     }
+  }
+
+  int64_t getBound(const BucketKey &key) {
+    int64_t ofUser = std::get<5>(key);
+    return ofUser != 0 ? ofUser : bytesPerPack.getValue();
+  }
+
+  static std::string boundText(int64_t bound) {
+    return bound > 0 ? "within bytes_per_pack of " + bytesText(bound)
+                     : "no bound given";
+  }
+
+  using Buckets = SmallVector<SmallVector<collective::StartOp>>;
+
+  /// The buckets with several collectives.
+  static Buckets getBuckets(ArrayRef<collective::StartOp> starts,
+                            ArrayRef<size_t> ends) {
+    Buckets buckets;
+    size_t begin = 0;
+    for (size_t end : ends) {
+      if (end - begin > 1)
+        buckets.emplace_back(starts.slice(begin, end - begin));
+      begin = end;
+    }
+    return buckets;
+  }
+
+  /// The ends of the buckets where nothing hides behind kernels, and each
+  /// collective costs its latency; but what reads the result finds it in the
+  /// cache of a core if it fits. Sets `limit` if it is not the user's.
+  std::vector<size_t> fill(Block &block,
+                           MutableArrayRef<collective::StartOp> starts,
+                           int64_t bound, std::string &limit) {
+    std::vector<runtime::BucketMember> members = findDependences(block, starts);
+    for (auto [start, member] : llvm::zip_equal(starts, members))
+      member.bytes = *start.getContributedBytes();
+    bool ofCache = plan && (bound == 0 ||
+                            static_cast<uint64_t>(bound) > topology.cacheBytes);
+    if (ofCache) {
+      bound = static_cast<int64_t>(topology.cacheBytes);
+      limit = "within the cache of a core, " + bytesText(bound);
+    }
+    runtime::BucketPlan filled = runtime::fillBuckets(
+        members, runtime::TransferTime({{}}), uint64_t(bound));
+    explainEnds(starts, members, filled.ends,
+                (ofCache ? "the cache of a core, " : "bytes_per_pack, ") +
+                    bytesText(bound));
+    return std::move(filled.ends);
   }
 
   /// The part of a collective's latency by which the exchange may end later if
   /// that saves a collective.
   static constexpr double kSlack = 0.1;
 
-  /// The ends of the buckets for collectives of replicas, which are all in the
-  /// same order. Sets `limit` if it is not the user's.
-  std::vector<size_t> divide(Block &block,
-                             MutableArrayRef<collective::StartOp> starts,
-                             int64_t bound, std::string &limit) {
-    std::vector<runtime::BucketMember> members = findDependences(block, starts);
-    for (auto [start, member] : llvm::zip_equal(starts, members))
-      member.bytes = *start.getContributedBytes();
-    if (!plan || topology.reducesOnCompute) {
-      // Nothing hides behind kernels, and each collective costs its latency;
-      // but what reads the result finds it in the cache of a core if it fits.
-      bool ofCache = plan && (bound == 0 || static_cast<uint64_t>(bound) >
-                                                topology.cacheBytes);
-      if (ofCache) {
-        bound = static_cast<int64_t>(topology.cacheBytes);
-        limit = "within the cache of a core, " + bytesText(bound);
-      }
-      runtime::BucketPlan filled = runtime::fillBuckets(
-          members, runtime::TransferTime({{}}), uint64_t(bound));
-      explainEnds(starts, members, filled.ends,
-                  (ofCache ? "the cache of a core, " : "bytes_per_pack, ") +
-                      bytesText(bound));
-      return std::move(filled.ends);
+  /// The collectives of one key, for a link that works beside kernels.
+  struct KeyPlan {
+    SmallVector<collective::StartOp> starts;
+    int64_t bound = 0;
+    /// As the block is without buckets; `traffic` has them with those apart
+    /// that must not wait for each other.
+    std::vector<runtime::BucketMember> members;
+    runtime::LinkTraffic traffic;
+    /// When their results are needed, if that decides (`findNeeds`).
+    std::vector<double> needs;
+
+    double getSlack() const { return traffic.time.seconds(0) * kSlack; }
+  };
+
+  /// Divides and merges the collectives of all keys of a block.
+  void
+  planOnLink(Block &block,
+             const llvm::MapVector<BucketKey, SmallVector<collective::StartOp>>
+                 &candidates) {
+    std::vector<KeyPlan> keys(candidates.size());
+    for (auto [key, entry] : llvm::zip_equal(keys, candidates)) {
+      key.bound = getBound(entry.first);
+      key.starts = entry.second;
     }
+    model(block, keys);
+    // Those that are needed one after the other are not those that are ready
+    // one after the other.
+    std::vector<runtime::LinkTraffic> traffic;
+    double slack = 0;
+    for (const KeyPlan &key : keys) {
+      if (!key.needs.empty())
+        continue;
+      traffic.push_back(key.traffic);
+      slack = std::max(slack, key.getSlack());
+    }
+    runtime::SharedLinkPlan best;
+    double least = 0;
+    if (!traffic.empty()) {
+      best = runtime::planSharedLink(traffic, slack);
+      least = runtime::leastEnd(traffic);
+    }
+    size_t planned = 0, others = 0;
+    for (const KeyPlan &key : keys)
+      others += key.needs.empty() ? key.starts.size() : 0;
+    bool isMerged = false;
+    for (KeyPlan &key : keys) {
+      ArrayRef<runtime::SharedLinkPlan::Bucket> ofKey;
+      if (key.needs.empty())
+        ofKey = best.buckets[planned++];
+      if (key.starts.size() < 2)
+        continue;
+      std::vector<size_t> ends;
+      if (key.needs.empty())
+        for (const runtime::SharedLinkPlan::Bucket &bucket : ofKey)
+          ends.push_back(bucket.end);
+      else
+        ends = planByNeed(key);
+      Buckets buckets = getBuckets(key.starts, ends);
+      // Merging collectives of other keys has moved what depends on them.
+      if (isMerged && !mayBeMerged(block, buckets)) {
+        planAlone(block, key);
+        continue;
+      }
+      if (key.needs.empty())
+        explainPlan(key, ofKey, others - key.starts.size(), best.end, least);
+      isMerged |= !buckets.empty();
+      merge(block, buckets, boundText(key.bound));
+    }
+  }
+
+  /// Divides and merges the collectives of one key in the block as it is.
+  void planAlone(Block &block, KeyPlan &key) {
+    llvm::sort(key.starts, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+    model(block, key);
+    std::vector<size_t> ends;
+    if (!key.needs.empty()) {
+      ends = planByNeed(key);
+    } else {
+      runtime::SharedLinkPlan best =
+          runtime::planSharedLink({&key.traffic, 1}, key.getSlack());
+      for (const runtime::SharedLinkPlan::Bucket &bucket : best.buckets.front())
+        ends.push_back(bucket.end);
+      explainPlan(key, best.buckets.front(), 0, best.end,
+                  runtime::leastEnd(key.members, key.traffic.time));
+    }
+    merge(block, getBuckets(key.starts, ends), boundText(key.bound));
+  }
+
+  /// Estimates what the collectives of each key exchange, and when.
+  void model(Block &block, MutableArrayRef<KeyPlan> keys) {
     SymbolTableCollection symbols;
     OperationTimes times(topology, replicas, symbols);
     ReadyTimes ready(block, times);
-    for (auto [start, member] : llvm::zip_equal(starts, members))
-      member.ready = ready.of(start);
-    // All members have one element type.
-    int64_t widening = getTransferWidening(starts.front());
-    for (runtime::BucketMember &member : members)
-      member.bytes *= widening;
-    uint64_t mostBytes = static_cast<uint64_t>(bound * widening);
-    runtime::TransferTime time =
-        runtime::transferTime(topology, starts.front().getKindProperties().kind,
-                              times.membersOf(starts.front()));
-    double slack = time.seconds(0) * kSlack;
-    if (std::vector<double> needs = findNeeds(starts, members, ready);
-        !needs.empty())
-      return planByNeed(starts, members, needs, time, mostBytes, slack);
-    std::vector<runtime::BucketMember> separated =
-        separateNeeded(block, starts, members, ready, time);
-    runtime::BucketPlan best =
-        runtime::planBuckets(separated, time, mostBytes, slack);
-    explainPlan(starts, members, separated, time, best);
-    return std::move(best.ends);
-  }
-
-  /// The collectives of a block on whose results another one depends.
-  static llvm::DenseSet<Operation *> findNeededByCollectives(Block &block) {
-    llvm::DenseSet<Operation *> needed, collectives;
-    for (Operation &op : llvm::reverse(block)) {
-      auto start = dyn_cast<collective::StartOp>(op);
-      if (start && needed.contains(getWait(start)))
-        collectives.insert(start);
-      if (!start && !needed.contains(&op))
-        continue;
-      op.walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands())
-          if (Operation *producer = operand.getDefiningOp())
-            if (Operation *ancestor = block.findAncestorOpInBlock(*producer))
-              needed.insert(ancestor);
-      });
-    }
-    return collectives;
-  }
-
-  /// The members, with those that are ready too late kept out of the buckets of
-  /// members on which another collective depends: the plan takes the times at
-  /// which members are ready as given, but such a bucket would delay them.
-  static std::vector<runtime::BucketMember>
-  separateNeeded(Block &block, ArrayRef<collective::StartOp> starts,
-                 std::vector<runtime::BucketMember> members,
-                 const ReadyTimes &ready, const runtime::TransferTime &time) {
     llvm::DenseSet<Operation *> needed = findNeededByCollectives(block);
-    std::vector<uint64_t> sums = {0};
-    for (const runtime::BucketMember &member : members)
-      sums.push_back(sums.back() + member.bytes);
-    size_t first = 0;
-    std::vector<size_t> firstOf(members.size() + 1);
-    for (auto [i, start] : llvm::enumerate(starts)) {
-      if (!needed.contains(start))
-        continue;
-      // A collective less is worth its latency.
-      double latest =
-          std::max(ready.readAt(start),
-                   members[i].ready + time.seconds(members[i].bytes)) +
-          time.seconds(0);
-      auto others = llvm::seq(i + 1, members.size());
-      size_t late = *llvm::partition_point(others, [&](size_t j) {
-        return members[j].ready + time.seconds(sums[j + 1] - sums[i]) <= latest;
-      });
-      firstOf[late] = i + 1;
+    for (KeyPlan &key : keys) {
+      collective::StartOp first = key.starts.front();
+      // All members have one element type.
+      int64_t widening = getTransferWidening(first);
+      key.members = findDependences(block, key.starts);
+      for (auto [start, member] : llvm::zip_equal(key.starts, key.members)) {
+        member.ready = ready.of(start);
+        member.bytes = *start.getContributedBytes() * widening;
+      }
+      key.traffic.time = runtime::transferTime(
+          topology, first.getKindProperties().kind, times.membersOf(first));
+      key.traffic.mostBytes = static_cast<uint64_t>(key.bound * widening);
+      key.needs = findNeeds(key.starts, key.members, ready);
+      key.traffic.members = separateNeeded(needed, key.starts, key.members,
+                                           ready, key.traffic.time);
     }
-    for (size_t j = 0; j < members.size(); ++j) {
-      first = std::max(first, firstOf[j]);
-      members[j].first = std::max(members[j].first, first);
-    }
-    return members;
   }
 
   /// If all members are ready at the same time, as are gathers at the beginning
@@ -227,65 +280,21 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   /// after the other. Backwards in time, that is the division whose exchange
   /// ends first: a result that is needed `t` before the last one is ready at
   /// `t`.
-  std::vector<size_t> planByNeed(MutableArrayRef<collective::StartOp> starts,
-                                 ArrayRef<runtime::BucketMember> members,
-                                 ArrayRef<double> needs,
-                                 const runtime::TransferTime &time,
-                                 uint64_t mostBytes, double slack) {
+  std::vector<size_t> planByNeed(const KeyPlan &key) {
+    const runtime::TransferTime &time = key.traffic.time;
     std::vector<runtime::BucketMember> backwards;
-    for (size_t i = members.size(); i-- > 0;)
-      backwards.push_back({needs.back() - needs[i], members[i].bytes, 0});
-    runtime::BucketPlan best =
-        runtime::planBuckets(backwards, time, mostBytes, slack);
+    for (size_t i = key.members.size(); i-- > 0;)
+      backwards.push_back(
+          {key.needs.back() - key.needs[i], key.members[i].bytes, 0});
+    runtime::BucketPlan best = runtime::planBuckets(
+        backwards, time, key.traffic.mostBytes, key.getSlack());
     std::vector<size_t> ends;
     for (size_t end : llvm::reverse(ArrayRef(best.ends).drop_back()))
-      ends.push_back(members.size() - end);
-    ends.push_back(members.size());
-    explainNeeds(starts, members, needs, time, ends, best.end - needs.back(),
-                 runtime::leastEnd(backwards, time) - needs.back());
+      ends.push_back(key.members.size() - end);
+    ends.push_back(key.members.size());
+    explainNeeds(key, ends, best.end - key.needs.back(),
+                 runtime::leastEnd(backwards, time) - key.needs.back());
     return ends;
-  }
-
-  /// Members in the order of the block, each with the first one that may share
-  /// its bucket: none on whose result it depends, and none before a barrier or
-  /// the load of another batch.
-  static std::vector<runtime::BucketMember>
-  findDependences(Block &block, ArrayRef<collective::StartOp> starts) {
-    llvm::DenseMap<Operation *, size_t> startIndex, waitIndex;
-    for (auto [i, start] : llvm::enumerate(starts)) {
-      startIndex[start] = i;
-      waitIndex[getWait(start)] = i;
-    }
-    std::vector<runtime::BucketMember> members(starts.size());
-    // For each operation, the number of members up to the last one on whose
-    // result it depends.
-    llvm::DenseMap<Operation *, size_t> after;
-    size_t first = 0, seen = 0;
-    for (Operation &op : block) {
-      size_t latest = 0;
-      bool isFence = false;
-      op.walk([&](Operation *inner) {
-        isFence |= isa<device::LoadBatchOp, collective::BarrierOp>(inner);
-        for (Value operand : inner->getOperands())
-          if (Operation *producer = operand.getDefiningOp())
-            if (auto it = after.find(producer); it != after.end())
-              latest = std::max(latest, it->second);
-      });
-      if (auto it = waitIndex.find(&op); it != waitIndex.end())
-        latest = std::max(latest, it->second + 1);
-      if (latest)
-        after[&op] = latest;
-      // What depends on a member is moved behind its bucket, but neither a load
-      // of a batch nor a barrier may move behind another one.
-      if (isFence)
-        first = seen;
-      if (auto it = startIndex.find(&op); it != startIndex.end()) {
-        first = std::max(first, latest);
-        members[it->second].first = first;
-        seen = it->second + 1;
-      }
-    }
-    return members;
   }
 
   /// The ends of the buckets in a function of one of several roles.
@@ -323,15 +332,14 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     return ends;
   }
 
-  void merge(Block &block, ArrayRef<ArrayRef<collective::StartOp>> buckets,
-             const std::string &limit) {
-    SmallVector<size_t> counts = llvm::map_to_vector(
-        buckets, [](ArrayRef<collective::StartOp> b) { return b.size(); });
-    for (auto [merged, count] :
-         llvm::zip_equal(mergeCollectives(block, buckets), counts))
+  void merge(Block &block, const Buckets &buckets, const std::string &limit) {
+    SmallVector<ArrayRef<collective::StartOp>> toMerge(buckets.begin(),
+                                                       buckets.end());
+    SmallVector<collective::StartOp> results = mergeCollectives(block, toMerge);
+    for (auto [merged, bucket] : llvm::zip_equal(results, buckets))
       remark::passed(merged.getLoc(), decision(Stage::Bucket, "Bucket",
                                                getOperation().getSymName()))
-          << (countText(count, "collective") + " in one bucket, " +
+          << (countText(bucket.size(), "collective") + " in one bucket, " +
               collectiveText(merged) + ", " + limit + ": " +
               listText(merged.getInputs().size(), [&](size_t i) {
                 return valueText(merged.getInputs()[i]);
@@ -367,7 +375,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     return bytes;
   }
 
-  void explainEnds(MutableArrayRef<collective::StartOp> starts,
+  void explainEnds(ArrayRef<collective::StartOp> starts,
                    ArrayRef<runtime::BucketMember> members,
                    ArrayRef<size_t> ends, const std::string &limit) {
     size_t begin = 0;
@@ -379,75 +387,73 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     }
   }
 
-  /// Reports what the model expects of the plan, and why each bucket ends.
-  void explainPlan(MutableArrayRef<collective::StartOp> starts,
-                   ArrayRef<runtime::BucketMember> members,
-                   ArrayRef<runtime::BucketMember> separated,
-                   const runtime::TransferTime &time,
-                   const runtime::BucketPlan &best) {
-    StringRef function = getOperation().getSymName();
-    double least = runtime::leastEnd(members, time);
-    int64_t bytes = sumBytes(members);
-    remark::analysis(starts.front().getLoc(),
-                     decision(Stage::Bucket, "Plan", function))
-        << (countText(starts.size(), "collective") + ", " + bytesText(bytes) +
-            " on the link, in " + countText(best.ends.size(), "bucket") +
-            " for '" + topology.name + "': operands are ready from " +
-            secondsText(members.front().ready) + " to " +
-            secondsText(members.back().ready) + ", the exchange ends at " +
-            secondsText(best.end) + "; no plan ends before " +
+  /// Reports what the model expects of the plan, and why each bucket of `key`
+  /// ends. `others` is the number of collectives of other keys, with which the
+  /// exchange ends at `end`, and in no plan before `least`.
+  void explainPlan(KeyPlan &key,
+                   ArrayRef<runtime::SharedLinkPlan::Bucket> buckets,
+                   size_t others, double end, double least) {
+    ArrayRef<runtime::BucketMember> members = key.members;
+    remark::analysis(
+        key.starts.front().getLoc(),
+        decision(Stage::Bucket, "Plan", getOperation().getSymName()))
+        << (countText(key.starts.size(), "collective") + ", " +
+            bytesText(sumBytes(members)) + " on the link, in " +
+            countText(buckets.size(), "bucket") + " for '" + topology.name +
+            "': operands are ready from " + secondsText(members.front().ready) +
+            " to " + secondsText(members.back().ready) + ", the exchange" +
+            (others ? ", with " + countText(others, "collective") +
+                          " of other keys,"
+                    : "") +
+            " ends at " + secondsText(end) + "; no plan ends before " +
             secondsText(least));
     size_t begin = 0;
-    double linkFree = 0;
-    for (size_t end : best.ends) {
-      int64_t size = sumBytes(members.slice(begin, end - begin));
-      double ready = members[end - 1].ready,
-             startTime = std::max(ready, linkFree);
-      linkFree = startTime + time.seconds(size);
-      if (end < starts.size()) {
-        std::string reason =
-            members[end].first > begin
-                ? "it depends on the result of the one before, or on a barrier "
-                  "or batch between them"
-            : separated[end].first > begin
-                ? "it is ready at " + secondsText(members[end].ready) +
-                      ", and another collective depends on what is before it"
-                : "it is ready at " + secondsText(members[end].ready) +
-                      ", and the " + bytesText(size) +
-                      " before it are sent from " + secondsText(startTime) +
-                      " to " + secondsText(linkFree);
-        missed(starts[end], "begins a new bucket: " + reason);
-      }
-      begin = end;
+    for (const runtime::SharedLinkPlan::Bucket &bucket : buckets.drop_back()) {
+      size_t next = bucket.end;
+      std::string isReady =
+          "it is ready at " + secondsText(members[next].ready);
+      std::string reason =
+          members[next].first > begin
+              ? "it depends on the result of the one before, or on a barrier "
+                "or batch between them"
+          : key.traffic.members[next].first > begin
+              ? isReady +
+                    ", and another collective depends on what is before it"
+              : isReady + ", and the " +
+                    bytesText(sumBytes(members.slice(begin, next - begin))) +
+                    " before it are sent from " + secondsText(bucket.from) +
+                    " to " + secondsText(bucket.until);
+      missed(key.starts[next], "begins a new bucket: " + reason);
+      begin = next;
     }
   }
 
   /// The same for a plan by the times at which results are needed; `delay` is
   /// how long kernels wait, and `least` how long for any plan.
-  void explainNeeds(MutableArrayRef<collective::StartOp> starts,
-                    ArrayRef<runtime::BucketMember> members,
-                    ArrayRef<double> needs, const runtime::TransferTime &time,
-                    ArrayRef<size_t> ends, double delay, double least) {
-    int64_t bytes = sumBytes(members);
-    remark::analysis(
-        starts.front().getLoc(),
-        decision(Stage::Bucket, "Plan", getOperation().getSymName()))
-        << (countText(starts.size(), "collective") + ", " + bytesText(bytes) +
-            " on the link, in " + countText(ends.size(), "bucket") + " for '" +
-            topology.name +
+  void explainNeeds(const KeyPlan &key, ArrayRef<size_t> ends, double delay,
+                    double least) {
+    ArrayRef<runtime::BucketMember> members = key.members;
+    collective::StartOp first = key.starts.front();
+    remark::analysis(first.getLoc(), decision(Stage::Bucket, "Plan",
+                                              getOperation().getSymName()))
+        << (countText(key.starts.size(), "collective") + ", " +
+            bytesText(sumBytes(members)) + " on the link, in " +
+            countText(ends.size(), "bucket") + " for '" + topology.name +
             "': all are ready at the same time, and needed after " +
-            secondsText(needs.front()) + " to " + secondsText(needs.back()) +
-            " of kernels, which wait " + secondsText(std::max(0.0, delay)) +
+            secondsText(key.needs.front()) + " to " +
+            secondsText(key.needs.back()) + " of kernels, which wait " +
+            secondsText(std::max(0.0, delay)) +
             " for them; no plan makes them wait less than " +
             secondsText(std::max(0.0, least)));
     size_t begin = 0;
     double arrival = 0;
     for (size_t end : ends.drop_back()) {
       int64_t size = sumBytes(members.slice(begin, end - begin));
-      arrival += time.seconds(size);
-      missed(starts[end], "begins a new bucket: kernels need the " +
-                              bytesText(size) + " before it, which arrive at " +
-                              secondsText(arrival) + ", earlier");
+      arrival += key.traffic.time.seconds(size);
+      missed(key.starts[end], "begins a new bucket: kernels need the " +
+                                  bytesText(size) +
+                                  " before it, which arrive at " +
+                                  secondsText(arrival) + ", earlier");
       begin = end;
     }
   }

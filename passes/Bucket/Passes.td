@@ -14,10 +14,11 @@ def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
     With `plan`, the cost model of the module's topology decides: a bucket waits
     for its last member, but each collective has a latency, and the link carries
     one at a time. Among all divisions into buckets of consecutive members, the
-    one whose exchange ends first is taken. On a topology whose reductions are
-    executed by the cores that execute kernels, nothing hides behind kernels:
-    buckets are as large as the cache of a core, so that what reads a result
-    finds it there.
+    one whose exchange ends first is taken; collectives that cannot share a
+    bucket share the link, so that those of all keys are divided together. On a
+    topology whose reductions are executed by the cores that execute kernels,
+    nothing hides behind kernels: buckets are as large as the cache of a core,
+    so that what reads a result finds it there.
 
     The order of exchanges with servers does not change: a collective is not
     merged with a later one if an exchange that depends on its result would move

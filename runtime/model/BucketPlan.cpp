@@ -142,10 +142,6 @@ private:
                   sums.begin());
   }
 
-  /// A bucket that takes longer than this many collectives without bytes gains
-  /// less than 1 % if it is merged, but its first bytes wait for the last.
-  static constexpr double kWorthMerging = 100;
-
   /// Merges neighboring buckets as long as that is worth it and the last one
   /// ends at most `slack` later.
   void mergeNeighbors(BucketPlan &plan, double slack) const {

@@ -65,12 +65,17 @@ struct BucketPlan {
   double end = 0;
 };
 
+/// A bucket that takes longer than this many collectives without bytes gains
+/// less than 1 % if it is merged, but its first bytes wait for the last.
+inline constexpr double kWorthMerging = 100;
+
 /// The plan that ends first, for members in ascending order of `ready`.
 /// Neighboring buckets are merged where the exchange then ends at most `slack`
 /// seconds later: collectives cost a replica more than the model counts. Those
-/// that take more than 100 latencies are not, so that the link transfers what
-/// is ready: the estimates may be wrong. A bucket of several members has at
-/// most `mostBytes`; 0: no bound. Takes n log n time for n members.
+/// that take more than `kWorthMerging` latencies are not, so that the link
+/// transfers what is ready: the estimates may be wrong. A bucket of several
+/// members has at most `mostBytes`; 0: no bound. Takes n log n time for n
+/// members.
 BucketPlan planBuckets(std::span<const BucketMember> members,
                        const TransferTime &time, uint64_t mostBytes = 0,
                        double slack = 0);

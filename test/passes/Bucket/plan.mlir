@@ -148,3 +148,41 @@ func.func @needed(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %r1, %r2 : tensor<4xf32>, tensor<4xf32>
 }
 }
+
+// -----
+
+// Collectives of two element types share the link. A collective takes 14 s, one of two members 18 s, and the second ones are ready at 16 s. Each type alone would
+// send its first one at once and end at 30 s. With both, four collectives would end at 58 s, and two at 52 s.
+// REMARK:      k.py:1:1: remark: [Analysis] Plan | Category:bucket | Function=types |
+// REMARK-SAME: 2 collectives, 8 B on the link, in 2 buckets for 'late': operands are ready from 0.00 us to 16.0 s, the exchange, with 2 collectives of other keys, ends at 48.0 s; no plan ends before 44.0 s
+// REMARK:      k.py:3:1: remark: [Missed] NotMerged | Category:bucket | Function=types |
+// REMARK-SAME: begins a new bucket: it is ready at 16.0 s, and the 4 B before it are sent from 0.00 us to 14.0 s
+// REMARK:      k.py:2:1: remark: [Analysis] Plan | Category:bucket | Function=types |
+// REMARK-SAME: 2 collectives, 8 B on the link, in 1 bucket for 'late': operands are ready from 0.00 us to 16.0 s, the exchange, with 2 collectives of other keys, ends at 48.0 s; no plan ends before 44.0 s
+// CHECK-LABEL: func.func @types(
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<1xf32>)
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<1xf32>)
+// CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<1xi32>, tensor<1xi32>)
+#late = "{\"name\": \"late\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 2, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 10, \"bytes_per_second\": 1}]}"
+module attributes {device.topology = #late} {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+device.kernel @slow(%x: tensor<4xf32>) -> (tensor<1xf32>, tensor<1xi32>, tensor<2xf32>) {
+  %0 = tensor.empty() : tensor<1xf32>
+  %1 = tensor.empty() : tensor<1xi32>
+  %2 = tensor.empty() : tensor<2xf32>
+  device.yield %0, %1, %2 : tensor<1xf32>, tensor<1xi32>, tensor<2xf32>
+}
+collective.group @all
+func.func @types(%x: tensor<4xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>) -> (tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1xi32>) {
+  %h0 = collective.start all_reduce sum @all (%f : tensor<1xf32>) -> <tensor<1xf32>> loc("k.py":1:1)
+  %r0 = collective.wait %h0 (%f : tensor<1xf32>) : <tensor<1xf32>> -> tensor<1xf32>
+  %h1 = collective.start all_reduce sum @all (%i : tensor<1xi32>) -> <tensor<1xi32>> loc("k.py":2:1)
+  %r1 = collective.wait %h1 (%i : tensor<1xi32>) : <tensor<1xi32>> -> tensor<1xi32>
+  %g:3 = device.invoke @slow(%x) : (tensor<4xf32>) -> (tensor<1xf32>, tensor<1xi32>, tensor<2xf32>)
+  %h2 = collective.start all_reduce sum @all (%g#0 : tensor<1xf32>) -> <tensor<1xf32>> loc("k.py":3:1)
+  %r2 = collective.wait %h2 (%g#0 : tensor<1xf32>) : <tensor<1xf32>> -> tensor<1xf32>
+  %h3 = collective.start all_reduce sum @all (%g#1 : tensor<1xi32>) -> <tensor<1xi32>> loc("k.py":4:1)
+  %r3 = collective.wait %h3 (%g#1 : tensor<1xi32>) : <tensor<1xi32>> -> tensor<1xi32>
+  return %r0, %r1, %r2, %r3 : tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1xi32>
+}
+}
