@@ -79,7 +79,8 @@ Status writeSimulatedTrace(const std::string &path, const Artifact &artifact,
   TraceFile file;
   file.nameProcess(0, "simulation");
   for (size_t lane = 0; lane < result.lanes.size(); ++lane)
-    file.nameThread(0, lane, result.lanes[lane]);
+    file.nameThread(0, lane, result.lanes[lane].name,
+                    result.lanes[lane].replicas);
   static constexpr const char *categories[] = {"kernel", "collective", "wait"};
   for (const SimulatedEvent &event : result.events) {
     std::string name = simulatedName(tables, **program, event.command);

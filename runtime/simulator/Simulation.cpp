@@ -93,12 +93,13 @@ void Simulation::createClasses() {
   uint64_t first = 0;
   for (const ReplicaClass &each : classes) {
     result.lanes.push_back(
-        each.count == 1
-            ? fmt::format("replica {}", first)
-            : fmt::format("replicas {} to {}", first, first + each.count - 1));
+        {each.count == 1
+             ? fmt::format("replica {}", first)
+             : fmt::format("replicas {} to {}", first, first + each.count - 1),
+         each.count});
     first += each.count;
   }
-  result.lanes.push_back("link");
+  result.lanes.push_back({"link"});
   instances.resize(program.channels());
 }
 
@@ -379,14 +380,14 @@ void Simulation::finish() {
 }
 
 void Simulation::describeFailure() {
-  result.failure = result.lanes[classes.size() - 1] + " stops";
+  result.failure = result.lanes[classes.size() - 1].name + " stops";
   const ReplicaClass &waiting = classes[0];
   if (classes.size() == 1 || waiting.isDone)
     return;
   std::string_view place =
       artifact.location(program.commands()->Get(waiting.command)->location());
   result.failure +=
-      fmt::format("; {} {} for it at {}{}", result.lanes[0],
+      fmt::format("; {} {} for it at {}{}", result.lanes[0].name,
                   waiting.count == 1 ? "waits" : "wait",
                   simulatedName(tables, program, waiting.command),
                   place.empty() ? "" : fmt::format(" ({})", place));

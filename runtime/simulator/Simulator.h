@@ -61,6 +61,13 @@ struct SimulatedEvent {
   size_t cause = noCause;
 };
 
+/// A row of the timeline.
+struct SimulatedLane {
+  std::string name;
+  /// How many replicas behave like this; 0: it is the link.
+  uint64_t replicas = 0;
+};
+
 /// The time that one command contributes to the critical path.
 struct CriticalCommand {
   /// The name as in `simulatedName`, and the user's line ("model.py:42").
@@ -99,9 +106,9 @@ struct SimulationResult {
   /// The locations of branches whose conditions depend on data. Each condition
   /// is assumed to be true and false alternately.
   std::vector<std::string> assumptions;
-  /// Names: one for all replicas that behave alike, or two if one replica
-  /// differs from the others; then "link".
-  std::vector<std::string> lanes;
+  /// One for all replicas that behave alike, or two if one replica differs from
+  /// the others; then the link.
+  std::vector<SimulatedLane> lanes;
   std::vector<SimulatedEvent> events;
   /// Which replica stops, and where the others then wait for it; empty if all
   /// finish.

@@ -21,16 +21,18 @@ void TraceFile::nameProcess(size_t process, std::string_view name) {
   addName("process_name", process, 0, name);
 }
 
-void TraceFile::nameThread(size_t process, size_t thread,
-                           std::string_view name) {
-  addName("thread_name", process, thread, name);
+void TraceFile::nameThread(size_t process, size_t thread, std::string_view name,
+                           uint64_t replicas) {
+  addName("thread_name", process, thread, name, replicas);
 }
 
 void TraceFile::addName(const char *what, size_t process, size_t thread,
-                        std::string_view name) {
-  addLine(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\","
-                      "\"args\":{{\"name\":{}}}}}",
-                      process, thread, what, jsonText(name)));
+                        std::string_view name, uint64_t replicas) {
+  addLine(
+      fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\","
+                  "\"args\":{{\"name\":{}{}}}}}",
+                  process, thread, what, jsonText(name),
+                  replicas ? fmt::format(",\"replicas\":{}", replicas) : ""));
 }
 
 void TraceFile::addEvent(const Event &event) {

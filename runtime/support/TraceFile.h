@@ -29,7 +29,9 @@ public:
   };
 
   void nameProcess(size_t process, std::string_view name);
-  void nameThread(size_t process, size_t thread, std::string_view name);
+  /// `replicas`, if not 0, is how many replicas the track stands for.
+  void nameThread(size_t process, size_t thread, std::string_view name,
+                  uint64_t replicas = 0);
   void addEvent(const Event &event);
 
   /// Error: the file cannot be written.
@@ -37,7 +39,7 @@ public:
 
 private:
   void addName(const char *what, size_t process, size_t thread,
-               std::string_view name);
+               std::string_view name, uint64_t replicas = 0);
   void addLine(std::string_view line);
 
   std::string lines;

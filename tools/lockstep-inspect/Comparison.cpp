@@ -38,14 +38,14 @@ public:
   ProgramComparison run() {
     std::vector<std::vector<TraceTrack>> tracks;
     size_t count = SIZE_MAX;
-    for (const TraceTrack &track : trace.replicas) {
-      tracks.push_back(divideSteps(program, track));
+    for (const ReplicaTrack &track : trace.replicas) {
+      tracks.push_back(divideSteps(program, track.events));
       count = std::min(count, tracks.back().size());
     }
     for (size_t step = 0; step < count; ++step) {
-      std::vector<TraceTrack> of;
-      for (const std::vector<TraceTrack> &track : tracks)
-        of.push_back(track[step]);
+      std::vector<ReplicaTrack> of;
+      for (size_t i = 0; i < tracks.size(); ++i)
+        of.push_back({tracks[i][step], trace.replicas[i].replicas});
       steps.push_back(collectStep(program, of, trace.link));
     }
     result.program = program.name;

@@ -26,7 +26,7 @@ bool beginsStep(const ProgramInfo &program, uint32_t last, uint32_t next) {
 class StepCollector {
 public:
   StepCollector(const ProgramInfo &program,
-                const std::vector<TraceTrack> &tracks, const TraceTrack &link)
+                const std::vector<ReplicaTrack> &tracks, const TraceTrack &link)
       : program(program), tracks(tracks), link(link) {}
 
   StepTimes run() {
@@ -54,9 +54,9 @@ private:
 
   void addTotals() {
     double begin = INFINITY, end = -INFINITY;
-    for (const TraceTrack &track : tracks) {
+    for (const ReplicaTrack &track : tracks) {
       double compute = 0, waits = 0;
-      for (const TraceEvent &event : track) {
+      for (const TraceEvent &event : track.events) {
         begin = std::min(begin, event.begin);
         end = std::max(end, event.end);
         if (event.kind == Kind::kernel)
@@ -73,12 +73,14 @@ private:
   void addKernelsAndWaits() {
     struct Sum {
       double seconds = 0;
-      size_t count = 0, tracks = 0;
+      /// Executions, and replicas that execute.
+      double count = 0, replicas = 0;
     };
     std::map<Key, Sum> sums;
-    for (const TraceTrack &track : tracks) {
+    double all = 0;
+    for (const ReplicaTrack &track : tracks) {
       std::map<Key, Sum> own;
-      for (const TraceEvent &event : track) {
+      for (const TraceEvent &event : track.events) {
         if (event.kind == Kind::collective)
           continue;
         uint32_t of = event.kind == Kind::wait
@@ -88,18 +90,19 @@ private:
         sum.seconds += event.end - event.begin;
         ++sum.count;
       }
+      double replicas = double(track.replicas);
+      all += replicas;
       for (const auto &[key, sum] : own) {
-        sums[key].seconds += sum.seconds;
-        sums[key].count += sum.count;
-        ++sums[key].tracks;
+        sums[key].seconds += replicas * sum.seconds;
+        sums[key].count += replicas * sum.count;
+        sums[key].replicas += replicas;
       }
     }
     for (const auto &[key, sum] : sums) {
       // What replicas of one process execute once is the work of one of them.
-      size_t replicas = key.first == Kind::wait ? tracks.size() : sum.tracks;
-      result.commands[key] = {sum.seconds / double(sum.count),
-                              sum.seconds / double(replicas),
-                              double(sum.count) / double(replicas)};
+      double replicas = key.first == Kind::wait ? all : sum.replicas;
+      result.commands[key] = {sum.seconds / sum.count, sum.seconds / replicas,
+                              sum.count / replicas};
     }
   }
 
@@ -124,11 +127,11 @@ private:
       all.resize(std::max(all.size(), number + 1));
       return all[number];
     };
-    for (const TraceTrack &track : tracks) {
+    for (const ReplicaTrack &track : tracks) {
       // Of each channel, the command that has started it last, and how often.
       std::map<uint32_t, uint32_t> starts;
       std::map<uint32_t, size_t> counts;
-      for (const TraceEvent &event : track) {
+      for (const TraceEvent &event : track.events) {
         if (event.kind == Kind::kernel)
           continue;
         uint32_t channel = *program.commands[event.command].channel;
@@ -157,7 +160,7 @@ private:
   }
 
   const ProgramInfo &program;
-  const std::vector<TraceTrack> &tracks;
+  const std::vector<ReplicaTrack> &tracks;
   const TraceTrack &link;
   StepTimes result;
 };
@@ -182,7 +185,7 @@ std::vector<TraceTrack> divideSteps(const ProgramInfo &program,
 }
 
 StepTimes collectStep(const ProgramInfo &program,
-                      const std::vector<TraceTrack> &replicas,
+                      const std::vector<ReplicaTrack> &replicas,
                       const TraceTrack &link) {
   return StepCollector(program, replicas, link).run();
 }

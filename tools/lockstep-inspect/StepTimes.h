@@ -44,7 +44,7 @@ std::vector<TraceTrack> divideSteps(const ProgramInfo &program,
 /// Adds up the events of all replicas, and of the link if there is one, in one
 /// step.
 StepTimes collectStep(const ProgramInfo &program,
-                      const std::vector<TraceTrack> &replicas,
+                      const std::vector<ReplicaTrack> &replicas,
                       const TraceTrack &link);
 
 } // namespace lockstep::inspect

@@ -46,12 +46,18 @@ public:
       return invalidArgument(
           fmt::format("{}, found no array 'traceEvents'", expectedTrace));
     // The names of tracks may stand behind their events.
-    for (const json &event : events)
-      if (member(event, "name") == "thread_name" &&
-          member(member(event, "args"), "name") == "link") {
+    for (const json &event : events) {
+      if (member(event, "name") != "thread_name")
+        continue;
+      const json &args = member(event, "args"),
+                 &replicas = member(args, "replicas");
+      if (replicas.is_number_unsigned())
+        replicaCounts[trackOf(event)] = replicas.get<uint64_t>();
+      if (member(args, "name") == "link") {
         linkTrack = trackOf(event);
         trace.isSimulated = true;
       }
+    }
     size_t count = 0;
     for (size_t i = 0; i < events.size(); ++i) {
       if (member(events[i], "ph") != "X")
@@ -77,7 +83,9 @@ public:
         if (track == linkTrack)
           program.link = std::move(events);
         else
-          program.replicas.push_back(std::move(events));
+          program.replicas.push_back(
+              {std::move(events),
+               replicaCounts.try_emplace(track, 1).first->second});
       }
     }
     return std::move(trace);
@@ -198,6 +206,8 @@ private:
   const runtime::Artifact &artifact;
   const Inspection &inspection;
   std::optional<Track> linkTrack;
+  /// Of tracks that stand for several replicas, how many.
+  std::map<Track, uint64_t> replicaCounts;
   /// Of each program, the events of each track.
   std::map<size_t, std::map<Track, TraceTrack>> tracks;
   RunTrace trace;

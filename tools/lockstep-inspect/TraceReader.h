@@ -25,12 +25,18 @@ struct TraceEvent {
   double begin = 0, end = 0;
 };
 
-/// The events of one replica, in the order of their begins.
+/// Events in the order of their begins.
 using TraceTrack = std::vector<TraceEvent>;
+
+struct ReplicaTrack {
+  TraceTrack events;
+  /// How many replicas it stands for.
+  uint64_t replicas = 1;
+};
 
 /// The events of one program.
 struct ProgramTrace {
-  std::vector<TraceTrack> replicas;
+  std::vector<ReplicaTrack> replicas;
   TraceTrack link;
 };
 

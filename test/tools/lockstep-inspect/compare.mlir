@@ -35,6 +35,12 @@
 // SAME: communication {{ *}}32.0 us 32.0 us 0.00 us 1.00
 // SAME: waits {{ *}}12.0 us 12.0 us 0.00 us 1.00
 
+// In a simulation, a track stands for all replicas that behave alike: of four, one has kernels that take 30 us instead of 10 us. On average they take 15 us.
+// RUN: lockstep-simulate %t.lockstep --replicas=4 --slow=3 --trace=%t.slow.json > %t.text
+// RUN: lockstep-inspect %t.lockstep --compare %t.slow.json | FileCheck %s --check-prefix=SLOW
+// SLOW: 'step': step 0 on 2 tracks in simulation
+// SLOW: kernel backward1 {{ *}}1 {{ *}}10.0 us {{ *}}15.0 us {{ *}}+5.00 us model.py:4
+
 // Files that are not traces, and traces of another artifact.
 // RUN: not lockstep-inspect %t.lockstep --compare %t.traces/absent.json 2>&1 | FileCheck %s --check-prefix=ABSENT
 // ABSENT: lockstep-inspect: error: cannot open trace '{{.*}}absent.json': No such file or directory
