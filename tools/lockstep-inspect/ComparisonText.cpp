@@ -3,6 +3,7 @@
 #include "tools/lockstep-inspect/Comparison.h"
 
 #include "runtime/support/JsonText.h"
+#include "tools/lockstep-inspect/JsonValues.h"
 #include "tools/support/Table.h"
 
 #include <fmt/format.h>
@@ -122,10 +123,6 @@ std::string toText(const std::vector<ProgramComparison> &comparisons,
 
 std::string toJson(const std::vector<ProgramComparison> &comparisons,
                    const std::string &trace) {
-  using Json = nlohmann::ordered_json;
-  auto orNull = [](const std::optional<double> &value) {
-    return value ? Json(*value) : Json(nullptr);
-  };
   Json json = {{"schema", "lockstep-inspect-comparison/1"},
                {"trace", trace},
                {"programs", Json::array()}};

@@ -9,8 +9,6 @@ namespace lockstep::inspect {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// An array of the results of `f`.
 template <typename T, typename Function>
 Json array(const std::vector<T> &elements, Function f) {
@@ -18,10 +16,6 @@ Json array(const std::vector<T> &elements, Function f) {
   for (const T &element : elements)
     result.push_back(f(element));
   return result;
-}
-
-template <typename T> Json orNull(const std::optional<T> &value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json toJson(const CommandRange &range) {

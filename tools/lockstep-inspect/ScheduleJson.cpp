@@ -4,13 +4,8 @@
 
 namespace lockstep::inspect {
 
-using Json = nlohmann::ordered_json;
 using runtime::SimulatedEvent;
 using runtime::SimulationResult;
-
-template <typename T> static Json orNull(const std::optional<T> &value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 static Json toJson(const CollectiveInfo &collective,
                    const ExchangeTimes &times) {

@@ -4,13 +4,12 @@
 #define LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_SCHEDULEJSON_H
 
 #include "tools/lockstep-inspect/Inspection.h"
-
-#include <nlohmann/json.hpp>
+#include "tools/lockstep-inspect/JsonValues.h"
 
 namespace lockstep::inspect {
 
 /// `simulation` of a program; its fields are described in docs/tools.md.
-nlohmann::ordered_json scheduleToJson(const ProgramInfo &program);
+Json scheduleToJson(const ProgramInfo &program);
 
 } // namespace lockstep::inspect
 
