@@ -18,7 +18,7 @@ namespace lockstep::runtime {
 struct LinkTraffic {
   /// In ascending order of `ready`.
   std::vector<BucketMember> members;
-  TransferTime time = TransferTime({{}});
+  TransferTime time{std::vector<TransferTime::Piece>(1)};
   /// A bucket of several members has at most that many bytes; 0: no bound.
   uint64_t mostBytes = 0;
 };
@@ -40,7 +40,8 @@ struct SharedLinkPlan {
 /// which they are ready. As in `planBuckets`, neighbors of one key are merged
 /// where the exchange then ends at most `slack` seconds later. For n
 /// members of one key it takes n log n time; for several keys, time in the
-/// product of their numbers of members. Where that product exceeds `mostStates`, members of the longer keys are planned in groups of neighbors,
+/// product of their numbers of members. Where that product exceeds
+/// `mostStates`, members of the longer keys are planned in groups of neighbors,
 /// and the plan is the best one only among those of groups, and no worse than
 /// if each key is planned alone.
 SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
