@@ -81,7 +81,7 @@ UNCHECKED := cuda models random_functions operations numerics refused_functions 
 
 test: temporary build test-gcc test-asan test-tsan
 	$(call CTEST_IN,$(RELEASE))
-	$(PYTEST) test/python test/conformance
+	$(PYTEST) $(SIDE_BY_SIDE) test/python test/conformance
 	$(PYTEST) test/passes/random_ir
 	$(PYTEST) $(SIDE_BY_SIDE) test/end-to-end
 	LOCKSTEP_CHECK_MEMORY=1 $(PYTEST) $(SIDE_BY_SIDE) test/end-to-end $(UNCHECKED:%=--ignore=test/end-to-end/test_%.py) --ignore=test/end-to-end/differential -k "not language"
