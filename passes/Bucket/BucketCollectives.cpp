@@ -148,8 +148,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   struct KeyPlan {
     SmallVector<collective::StartOp> starts;
     int64_t bound = 0;
-    /// As the block is without buckets; `traffic` has them with those apart
-    /// that must not wait for each other.
+    /// As the block was when they were modelled; `traffic` has them with those
+    /// apart that must not wait for each other.
     std::vector<runtime::BucketMember> members;
     runtime::LinkTraffic traffic;
     /// When their results are needed, if that decides (`findNeeds`).
@@ -163,6 +163,9 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   planOnLink(Block &block,
              const llvm::MapVector<BucketKey, SmallVector<collective::StartOp>>
                  &candidates) {
+    if (llvm::none_of(candidates,
+                      [](const auto &key) { return key.second.size() > 1; }))
+      return;
     std::vector<KeyPlan> keys(candidates.size());
     for (auto [key, entry] : llvm::zip_equal(keys, candidates)) {
       key.bound = getBound(entry.first);
@@ -195,20 +198,22 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         ofKey = best.buckets[planned++];
       if (key.starts.size() < 2)
         continue;
-      std::vector<size_t> ends;
+      NeedPlan byNeed;
       if (key.needs.empty())
         for (const runtime::SharedLinkPlan::Bucket &bucket : ofKey)
-          ends.push_back(bucket.end);
+          byNeed.ends.push_back(bucket.end);
       else
-        ends = planByNeed(key);
-      Buckets buckets = getBuckets(key.starts, ends);
+        byNeed = planByNeed(key);
+      Buckets buckets = getBuckets(key.starts, byNeed.ends);
       // Merging collectives of other keys has moved what depends on them.
-      if (isMerged && !mayBeMerged(block, buckets)) {
+      if (isMerged && !buckets.empty() && !mayBeMerged(block, buckets)) {
         planAlone(block, key);
         continue;
       }
       if (key.needs.empty())
         explainPlan(key, ofKey, others - key.starts.size(), best.end, least);
+      else
+        explainNeeds(key, byNeed);
       isMerged |= !buckets.empty();
       merge(block, buckets, boundText(key.bound));
     }
@@ -222,7 +227,9 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     model(block, key);
     std::vector<size_t> ends;
     if (!key.needs.empty()) {
-      ends = planByNeed(key);
+      NeedPlan byNeed = planByNeed(key);
+      explainNeeds(key, byNeed);
+      ends = std::move(byNeed.ends);
     } else {
       runtime::SharedLinkPlan best =
           runtime::planSharedLink({&key.traffic, 1}, key.getSlack());
@@ -244,7 +251,10 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       collective::StartOp first = key.starts.front();
       // All members have one element type.
       int64_t widening = getTransferWidening(first);
-      key.members = findDependences(block, key.starts);
+      if (key.starts.size() > 1)
+        key.members = findDependences(block, key.starts);
+      else
+        key.members.resize(1);
       for (auto [start, member] : llvm::zip_equal(key.starts, key.members)) {
         member.ready = ready.of(start);
         member.bytes = *start.getContributedBytes() * widening;
@@ -258,29 +268,17 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     }
   }
 
-  /// If all members are ready at the same time, as are gathers at the beginning
-  /// of a step, and their results are needed one after the other: when each is,
-  /// in seconds of kernels from then on. Otherwise nothing.
-  static std::vector<double> findNeeds(ArrayRef<collective::StartOp> starts,
-                                       ArrayRef<runtime::BucketMember> members,
-                                       const ReadyTimes &ready) {
-    if (members.front().ready != members.back().ready ||
-        members.back().first != 0)
-      return {};
-    std::vector<double> needs;
-    for (collective::StartOp start : starts)
-      needs.push_back(
-          std::max(0.0, ready.neededAt(start) - members.front().ready));
-    return llvm::is_sorted(needs) && needs.front() < needs.back()
-               ? needs
-               : std::vector<double>();
-  }
+  struct NeedPlan {
+    std::vector<size_t> ends;
+    /// How long kernels wait for results, in seconds; and for any plan.
+    double delay = 0, least = 0;
+  };
 
   /// The division by which kernels wait least for results that they need one
   /// after the other. Backwards in time, that is the division whose exchange
   /// ends first: a result that is needed `t` before the last one is ready at
   /// `t`.
-  std::vector<size_t> planByNeed(const KeyPlan &key) {
+  NeedPlan planByNeed(const KeyPlan &key) {
     const runtime::TransferTime &time = key.traffic.time;
     std::vector<runtime::BucketMember> backwards;
     for (size_t i = key.members.size(); i-- > 0;)
@@ -288,13 +286,13 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
           {key.needs.back() - key.needs[i], key.members[i].bytes, 0});
     runtime::BucketPlan best = runtime::planBuckets(
         backwards, time, key.traffic.mostBytes, key.getSlack());
-    std::vector<size_t> ends;
+    NeedPlan plan{{},
+                  best.end - key.needs.back(),
+                  runtime::leastEnd(backwards, time) - key.needs.back()};
     for (size_t end : llvm::reverse(ArrayRef(best.ends).drop_back()))
-      ends.push_back(key.members.size() - end);
-    ends.push_back(key.members.size());
-    explainNeeds(key, ends, best.end - key.needs.back(),
-                 runtime::leastEnd(backwards, time) - key.needs.back());
-    return ends;
+      plan.ends.push_back(key.members.size() - end);
+    plan.ends.push_back(key.members.size());
+    return plan;
   }
 
   /// The ends of the buckets in a function of one of several roles.
@@ -428,26 +426,24 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     }
   }
 
-  /// The same for a plan by the times at which results are needed; `delay` is
-  /// how long kernels wait, and `least` how long for any plan.
-  void explainNeeds(const KeyPlan &key, ArrayRef<size_t> ends, double delay,
-                    double least) {
+  /// The same for a plan by the times at which results are needed.
+  void explainNeeds(const KeyPlan &key, const NeedPlan &plan) {
     ArrayRef<runtime::BucketMember> members = key.members;
     collective::StartOp first = key.starts.front();
     remark::analysis(first.getLoc(), decision(Stage::Bucket, "Plan",
                                               getOperation().getSymName()))
         << (countText(key.starts.size(), "collective") + ", " +
             bytesText(sumBytes(members)) + " on the link, in " +
-            countText(ends.size(), "bucket") + " for '" + topology.name +
+            countText(plan.ends.size(), "bucket") + " for '" + topology.name +
             "': all are ready at the same time, and needed after " +
             secondsText(key.needs.front()) + " to " +
             secondsText(key.needs.back()) + " of kernels, which wait " +
-            secondsText(std::max(0.0, delay)) +
+            secondsText(std::max(0.0, plan.delay)) +
             " for them; no plan makes them wait less than " +
-            secondsText(std::max(0.0, least)));
+            secondsText(std::max(0.0, plan.least)));
     size_t begin = 0;
     double arrival = 0;
-    for (size_t end : ends.drop_back()) {
+    for (size_t end : ArrayRef(plan.ends).drop_back()) {
       int64_t size = sumBytes(members.slice(begin, end - begin));
       arrival += key.traffic.time.seconds(size);
       missed(key.starts[end], "begins a new bucket: kernels need the " +

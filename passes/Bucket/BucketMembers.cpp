@@ -116,3 +116,18 @@ lockstep::separateNeeded(const llvm::DenseSet<Operation *> &needed,
   }
   return members;
 }
+
+std::vector<double> lockstep::findNeeds(ArrayRef<collective::StartOp> starts,
+                                        ArrayRef<runtime::BucketMember> members,
+                                        const ReadyTimes &ready) {
+  if (members.front().ready != members.back().ready ||
+      members.back().first != 0)
+    return {};
+  std::vector<double> needs;
+  for (collective::StartOp start : starts)
+    needs.push_back(
+        std::max(0.0, ready.neededAt(start) - members.front().ready));
+  return llvm::is_sorted(needs) && needs.front() < needs.back()
+             ? needs
+             : std::vector<double>();
+}

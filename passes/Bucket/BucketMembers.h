@@ -32,6 +32,13 @@ separateNeeded(const llvm::DenseSet<mlir::Operation *> &needed,
                std::vector<runtime::BucketMember> members,
                const ReadyTimes &ready, const runtime::TransferTime &time);
 
+/// If all members are ready at the same time, as are gathers at the beginning
+/// of a step, and their results are needed one after the other: when each is,
+/// in seconds of kernels from then on. Otherwise nothing.
+std::vector<double> findNeeds(llvm::ArrayRef<collective::StartOp> starts,
+                              llvm::ArrayRef<runtime::BucketMember> members,
+                              const ReadyTimes &ready);
+
 } // namespace lockstep
 
 #endif

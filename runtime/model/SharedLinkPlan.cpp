@@ -3,9 +3,11 @@
 #include "runtime/model/SharedLinkPlan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace lockstep::runtime {
 
@@ -13,23 +15,30 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-/// Divides the members of a key into about `count` groups of neighbors that may
-/// share a bucket, of about equal bytes. Returns the index behind each group.
+/// Divides the members of a key into groups of neighbors that may share a
+/// bucket, of about equal bytes: at most `count`, and one more for each member
+/// that may not share the bucket of those before it. Returns the index behind
+/// each group.
 std::vector<size_t> groupNeighbors(const LinkTraffic &key, size_t count) {
-  uint64_t total = 0, bytes = 0;
+  uint64_t total = 0;
   for (const BucketMember &member : key.members)
     total += member.bytes;
+  double perGroup = std::max(double(total) / double(count), 1.0);
   std::vector<size_t> ends;
   size_t begin = 0;
+  uint64_t before = 0, bytes = 0;
+  double part = 0;
   for (size_t i = 0; i < key.members.size(); ++i) {
     uint64_t next = key.members[i].bytes;
-    bool isFull = double(bytes + next) * double(count) > double(total) ||
-                  (key.mostBytes && bytes + next > key.mostBytes);
-    if (i > begin && (isFull || key.members[i].first > begin)) {
+    double partOfNext = std::floor(double(before) / perGroup);
+    if (i > begin && (partOfNext > part || key.members[i].first > begin ||
+                      (key.mostBytes && bytes + next > key.mostBytes))) {
       ends.push_back(i);
       begin = i;
       bytes = 0;
     }
+    part = partOfNext;
+    before += next;
     bytes += next;
   }
   ends.push_back(key.members.size());
@@ -135,64 +144,110 @@ private:
   std::vector<std::pair<size_t, size_t>> previous;
 };
 
-uint64_t bytesOf(const LinkTraffic &key, size_t begin, size_t end) {
+/// A bucket in the order in which the link transfers those of all keys.
+struct OrderedBucket {
+  double ready = 0, seconds = 0;
+  size_t key = 0, begin = 0, end = 0;
   uint64_t bytes = 0;
-  for (size_t i = begin; i < end; ++i)
-    bytes += key.members[i].bytes;
-  return bytes;
+};
+
+std::vector<OrderedBucket>
+orderBuckets(std::span<const LinkTraffic> keys,
+             std::span<const std::vector<size_t>> ends) {
+  std::vector<OrderedBucket> order;
+  for (size_t k = 0; k < keys.size(); ++k) {
+    size_t begin = 0;
+    for (size_t end : ends[k]) {
+      OrderedBucket bucket{keys[k].members[end - 1].ready, 0, k, begin, end, 0};
+      for (size_t i = begin; i < end; ++i)
+        bucket.bytes += keys[k].members[i].bytes;
+      bucket.seconds = keys[k].time.seconds(bucket.bytes);
+      order.push_back(bucket);
+      begin = end;
+    }
+  }
+  std::sort(order.begin(), order.end(),
+            [](const OrderedBucket &a, const OrderedBucket &b) {
+              return std::tie(a.ready, a.key, a.begin) <
+                     std::tie(b.ready, b.key, b.begin);
+            });
+  return order;
 }
 
 /// Merges neighboring buckets of a key, the earliest first, as long as the
-/// exchange of all ends at `deadline`.
-void mergeNeighbors(std::span<const LinkTraffic> keys,
-                    std::vector<std::vector<size_t>> &ends, double deadline) {
-  for (size_t k = 0; k < keys.size(); ++k) {
-    const LinkTraffic &key = keys[k];
-    size_t begin = 0;
-    for (size_t b = 0; b + 1 < ends[k].size();) {
-      size_t end = ends[k][b], next = ends[k][b + 1];
-      if (key.members[next - 1].first <= begin &&
-          (!key.mostBytes || bytesOf(key, begin, next) <= key.mostBytes) &&
-          key.time.seconds(bytesOf(key, begin, end)) <
-              kWorthMerging * key.time.seconds(0)) {
-        std::vector<size_t> divided = ends[k];
-        ends[k].erase(ends[k].begin() + ptrdiff_t(b));
-        if (transferBuckets(keys, ends).end <= deadline)
-          continue;
-        ends[k] = std::move(divided);
-      }
-      begin = end;
-      ++b;
-    }
+/// exchange of all ends at `deadline`. Returns the ends for each key.
+std::vector<std::vector<size_t>>
+mergeNeighbors(std::span<const LinkTraffic> keys,
+               std::span<const std::vector<size_t>> ends, double deadline) {
+  constexpr size_t none = std::numeric_limits<size_t>::max();
+  std::vector<OrderedBucket> order = orderBuckets(keys, ends);
+  // The latest end of each bucket, and the next one of its key.
+  std::vector<double> latest(order.size());
+  std::vector<size_t> next(order.size()), nextOfKey(keys.size(), none);
+  for (size_t i = order.size(); i-- > 0;) {
+    latest[i] = deadline;
+    deadline -= order[i].seconds;
+    next[i] = std::exchange(nextOfKey[order[i].key], i);
   }
+  std::vector<std::vector<size_t>> merged(keys.size());
+  double linkFree = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const OrderedBucket &bucket = order[i];
+    const LinkTraffic &key = keys[bucket.key];
+    if (size_t n = next[i]; n != none) {
+      OrderedBucket &other = order[n];
+      uint64_t bytes = bucket.bytes + other.bytes;
+      double seconds = key.time.seconds(bytes), busyUntil = linkFree;
+      for (size_t between = i + 1; between < n; ++between)
+        busyUntil =
+            std::max(busyUntil, order[between].ready) + order[between].seconds;
+      if (key.members[other.end - 1].first <= bucket.begin &&
+          (!key.mostBytes || bytes <= key.mostBytes) &&
+          bucket.seconds < kWorthMerging * key.time.seconds(0) &&
+          std::max(busyUntil, other.ready) + seconds <= latest[n]) {
+        for (size_t between = i + 1; between < n; ++between)
+          latest[between] -= seconds - other.seconds;
+        other.begin = bucket.begin;
+        other.bytes = bytes;
+        other.seconds = seconds;
+        continue;
+      }
+    }
+    linkFree = std::max(linkFree, bucket.ready) + bucket.seconds;
+    merged[bucket.key].push_back(bucket.end);
+  }
+  return merged;
 }
 
 } // namespace
 
 SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
-                              double slack, size_t mostStates) {
+                              double slack, double mostBuckets) {
   if (traffic.size() == 1) {
     const LinkTraffic &key = traffic.front();
     std::vector<size_t> ends[] = {
         planBuckets(key.members, key.time, key.mostBytes, slack).ends};
     return transferBuckets(traffic, ends);
   }
-  // With at most this many groups a key, the states are few enough.
+  // With at most this many groups a key, few enough buckets are considered.
   size_t most = 1;
   for (const LinkTraffic &key : traffic)
     most = std::max(most, key.members.size());
-  auto countStates = [&] {
-    double states = 1;
-    for (const LinkTraffic &key : traffic)
-      states *= double(std::min(key.members.size(), most) + 1);
-    return states;
+  auto countBuckets = [&] {
+    double states = 1, members = 0;
+    for (const LinkTraffic &key : traffic) {
+      double groups = double(std::min(key.members.size(), most));
+      states *= groups + 1;
+      members += groups;
+    }
+    return states * members;
   };
-  while (most > 1 && countStates() > double(mostStates))
+  while (most > 1 && countBuckets() > mostBuckets)
     most -= std::max<size_t>(1, most / 16);
 
   std::vector<LinkTraffic> grouped;
   std::vector<std::vector<size_t>> groups, alone;
-  double states = 1;
+  double states = 1, members = 0;
   bool isGrouped = false;
   for (const LinkTraffic &key : traffic) {
     std::vector<size_t> ends(key.members.size());
@@ -203,12 +258,13 @@ SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
     }
     grouped.push_back(makeGroups(key, ends));
     states *= double(ends.size() + 1);
+    members += double(ends.size());
     groups.push_back(std::move(ends));
     alone.push_back(planBuckets(key.members, key.time, key.mostBytes).ends);
   }
   std::vector<std::vector<size_t>> ends;
-  // Dependences and bounds can make more groups than wanted.
-  if (states <= 8 * double(mostStates)) {
+  // Dependences and bounds can make many more groups than wanted.
+  if (states * members <= 8 * mostBuckets) {
     ends = SharedLinkPlanner(grouped).run();
     for (size_t k = 0; k < ends.size(); ++k)
       for (size_t &end : ends[k])
@@ -217,38 +273,18 @@ SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
   if (ends.empty() || (isGrouped && transferBuckets(traffic, alone).end <
                                         transferBuckets(traffic, ends).end))
     ends = std::move(alone);
-  mergeNeighbors(traffic, ends, transferBuckets(traffic, ends).end + slack);
-  return transferBuckets(traffic, ends);
+  double deadline = transferBuckets(traffic, ends).end + slack;
+  return transferBuckets(traffic, mergeNeighbors(traffic, ends, deadline));
 }
 
 SharedLinkPlan transferBuckets(std::span<const LinkTraffic> traffic,
                                std::span<const std::vector<size_t>> ends) {
-  struct Ready {
-    double ready, seconds;
-    size_t key, bucket;
-  };
-  std::vector<Ready> order;
   SharedLinkPlan plan;
   plan.buckets.resize(traffic.size());
-  for (size_t k = 0; k < traffic.size(); ++k) {
-    size_t begin = 0;
-    for (size_t end : ends[k]) {
-      order.push_back({traffic[k].members[end - 1].ready,
-                       traffic[k].time.seconds(bytesOf(traffic[k], begin, end)),
-                       k, plan.buckets[k].size()});
-      plan.buckets[k].push_back({end, 0, 0});
-      begin = end;
-    }
-  }
-  std::sort(order.begin(), order.end(), [](const Ready &a, const Ready &b) {
-    return std::tie(a.ready, a.key, a.bucket) <
-           std::tie(b.ready, b.key, b.bucket);
-  });
-  for (const Ready &next : order) {
-    SharedLinkPlan::Bucket &bucket = plan.buckets[next.key][next.bucket];
-    bucket.from = std::max(plan.end, next.ready);
-    bucket.until = bucket.from + next.seconds;
-    plan.end = bucket.until;
+  for (const OrderedBucket &next : orderBuckets(traffic, ends)) {
+    double from = std::max(plan.end, next.ready);
+    plan.end = from + next.seconds;
+    plan.buckets[next.key].push_back({next.end, from, plan.end});
   }
   return plan;
 }

@@ -39,14 +39,13 @@ struct SharedLinkPlan {
 /// The plan that ends first, if the link transfers buckets in the order in
 /// which they are ready. As in `planBuckets`, neighbors of one key are merged
 /// where the exchange then ends at most `slack` seconds later. For n
-/// members of one key it takes n log n time; for several keys, time in the
-/// product of their numbers of members. Where that product exceeds
-/// `mostStates`, members of the longer keys are planned in groups of neighbors,
-/// and the plan is the best one only among those of groups, and no worse than
-/// if each key is planned alone.
+/// members of one key it takes n log n time. For several keys, it considers as
+/// many buckets as the product of their numbers of members, times their sum.
+/// Where that exceeds `mostBuckets`, members of the longer keys are planned in
+/// groups of neighbors, and the plan is the best one only among those of
+/// groups, and no worse than if each key is planned alone.
 SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
-                              double slack = 0,
-                              size_t mostStates = size_t(1) << 17);
+                              double slack = 0, double mostBuckets = 1 << 24);
 
 /// When the link transfers given buckets; `ends` has those of each key.
 SharedLinkPlan transferBuckets(std::span<const LinkTraffic> traffic,

@@ -156,6 +156,13 @@ TEST(SharedLinkPlan, EqualsExhaustiveSearch) {
     double best = exhaustiveEnd(traffic);
     ASSERT_NEAR(plan.end, best, 1e-12) << "seed " << seed;
     ASSERT_LE(leastEnd(traffic), best + 1e-12) << "seed " << seed;
+    SharedLinkPlan merged = planSharedLink(traffic, /*slack=*/1e-4);
+    ASSERT_TRUE(keepsRules(traffic, merged)) << "seed " << seed;
+    ASSERT_LE(merged.end, best + 1e-4 + 1e-12) << "seed " << seed;
+    ASSERT_NEAR(merged.end, transferBuckets(traffic, endsOf(merged)).end, 1e-12)
+        << "seed " << seed;
+    for (size_t k = 0; k < count; ++k)
+      ASSERT_LE(merged.buckets[k].size(), plan.buckets[k].size());
   }
 }
 
@@ -163,7 +170,7 @@ TEST(SharedLinkPlan, InGroupsIsNotWorseThanKeysAlone) {
   double sum = 0, sumAlone = 0;
   for (uint32_t seed = 0; seed < 200; ++seed) {
     Traffic traffic = RandomTraffic(seed).keys(3, 60);
-    SharedLinkPlan plan = planSharedLink(traffic, 0, /*mostStates=*/1000);
+    SharedLinkPlan plan = planSharedLink(traffic, 0, /*mostBuckets=*/30000);
     ASSERT_TRUE(keepsRules(traffic, plan)) << "seed " << seed;
     double alone = endIfPlannedAlone(traffic);
     ASSERT_LE(plan.end, alone + 1e-12) << "seed " << seed;
@@ -174,14 +181,14 @@ TEST(SharedLinkPlan, InGroupsIsNotWorseThanKeysAlone) {
   EXPECT_LT(sum, sumAlone);
 }
 
-TEST(SharedLinkPlan, OfTooManyStatesHasKeysPlannedAlone) {
+TEST(SharedLinkPlan, OfTooManyBucketsHasKeysPlannedAlone) {
   // Dependences leave no groups to make.
   LinkTraffic key;
   key.time = affineTime(1, 0);
   for (size_t i = 0; i < 100; ++i)
     key.members.push_back({double(i), 1, i});
   Traffic traffic = {key, key, key};
-  SharedLinkPlan plan = planSharedLink(traffic, 0, /*mostStates=*/10);
+  SharedLinkPlan plan = planSharedLink(traffic, 0, /*mostBuckets=*/10);
   EXPECT_TRUE(keepsRules(traffic, plan));
   EXPECT_EQ(plan.end, 300);
 }
