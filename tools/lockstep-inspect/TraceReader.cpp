@@ -53,6 +53,9 @@ public:
                  &replicas = member(args, "replicas");
       if (replicas.is_number_unsigned())
         replicaCounts[trackOf(event)] = replicas.get<uint64_t>();
+      if (replicas == 0)
+        return invalidArgument(
+            fmt::format("{}, found a track of no replicas", expectedTrace));
       if (member(args, "name") == "link") {
         linkTrack = trackOf(event);
         trace.isSimulated = true;

@@ -40,6 +40,9 @@
 // RUN: lockstep-inspect %t.lockstep --compare %t.slow.json | FileCheck %s --check-prefix=SLOW
 // SLOW: 'step': step 0 on 2 tracks in simulation
 // SLOW: kernel backward1 {{ *}}1 {{ *}}10.0 us {{ *}}15.0 us {{ *}}+5.00 us model.py:4
+// RUN: sed 's/"replicas":3/"replicas":0/' %t.slow.json > %t.nobody.json
+// RUN: not lockstep-inspect %t.lockstep --compare %t.nobody.json 2>&1 | FileCheck %s --check-prefix=NOBODY
+// NOBODY: expected a trace of lockstep-run --trace or lockstep-simulate --trace, found a track of no replicas
 
 // Files that are not traces, and traces of another artifact.
 // RUN: not lockstep-inspect %t.lockstep --compare %t.traces/absent.json 2>&1 | FileCheck %s --check-prefix=ABSENT
