@@ -144,6 +144,10 @@ ScheduleComparison::listOptions(bool mayDivide, int64_t exchangedBytes) const {
         add(others, plan ? "optimal buckets" : "the given buckets");
       if (!plan)
         continue;
+      if (overlap && options.orderKernels) {
+        others.orderKernels = false;
+        add(others, "optimal buckets, kernels not moved for the link");
+      }
       others.planBuckets = false;
       // A bucket of everything needs no less than the first schedule.
       auto half = llvm::bit_floor(static_cast<uint64_t>(exchangedBytes) / 2);

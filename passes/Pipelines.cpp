@@ -124,6 +124,11 @@ static void addBucket(OpPassManager &pm, const CompileOptions &options) {
     ScheduleCollectivesPassOptions schedule;
     schedule.explain = false;
     pm.addNestedPass<func::FuncOp>(createScheduleCollectivesPass(schedule));
+    if (options.orderKernels && options.planBuckets) {
+      OrderKernelsPassOptions order;
+      order.bytesPerPack = options.bytesPerPack;
+      pm.addNestedPass<func::FuncOp>(createOrderKernelsPass(order));
+    }
   }
   BucketCollectivesPassOptions bucket;
   bucket.plan = options.planBuckets;

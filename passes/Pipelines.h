@@ -49,6 +49,9 @@ struct CompileOptions {
   bool bucket = true, planBuckets = true;
   /// Whether collectives start early and wait late (part of -O2).
   bool overlap = true;
+  /// Whether kernels are executed in the order that the link needs, by the cost
+  /// model of the topology, if that also chooses the buckets (part of -O2).
+  bool orderKernels = true;
   /// Bound on the size of a bucket in bytes if the program specifies none; 0:
   /// no bound.
   int64_t bytesPerPack = 0;

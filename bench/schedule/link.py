@@ -8,8 +8,9 @@ whose link has a latency of 50 us and a bandwidth at which one bucket of all
 gradients takes as long as the kernels of a step. Steps with different schedules
 alternate; a round's ratio is the time with one bucket divided by that with
 others (above 1: faster than one bucket). In all but `default`, variables are
-whole. The median is printed with the
-smallest and the largest, and the measured time divided by the simulated one.
+whole; in `not moved`, buckets are optimal, but kernels are not moved for the
+link. The median is printed with the smallest and the largest, and the measured
+time divided by the simulated one.
 
 The rates of kernels in the topology are scaled so that the simulated time of
 kernels is that of a measured step without the link.
@@ -39,6 +40,7 @@ ONE = "one"
 SCHEDULES = {
     "default": [],
     "optimal": ["--shard-update=off"],
+    "not moved": ["--shard-update=off", "--order-kernels=false"],
     "none": ["--shard-update=off", "--bucket=none"],
     ONE: ["--shard-update=off", f"--bucket={ONE_BUCKET}"],
     "1 MiB": ["--shard-update=off", "--bucket=bytes:1048576"],
@@ -162,7 +164,7 @@ def main():
         "--v4", action="store_true", help="kernels for x86-64-v4"
     )
     options = parse(parser)
-    for name in options.models or ["mlp", "transformer"]:
+    for name in options.models or ["mlp", "transformer", "towers"]:
         measure(name, options)
 
 

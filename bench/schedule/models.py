@@ -19,6 +19,7 @@ MODELS = {
     "tiny": ("bench/jax/mlp.py", {"LAYERS": "-".join(["16"] * 201)}),
     "cnn": ("examples/digits-cnn/model.py", {}),
     "transformer": ("bench/schedule/transformer.py", {}),
+    "towers": ("bench/schedule/towers.py", {}),
     "resnet": ("bench/schedule/resnet.py", {}),
     "language-model": ("examples/language-model/model.py", {}),
 }

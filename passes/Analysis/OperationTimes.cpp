@@ -50,6 +50,16 @@ double OperationTimes::of(Region &region) {
   return seconds;
 }
 
+runtime::TransferTime OperationTimes::transferTimeOf(CollectiveOpInterface op) {
+  return runtime::transferTime(topology, op.getKindProperties().kind,
+                               membersOf(op));
+}
+
+double OperationTimes::latencyOf(CollectiveOpInterface op) {
+  return runtime::collectiveSeconds(topology, op.getKindProperties().kind,
+                                    membersOf(op), 0);
+}
+
 int64_t OperationTimes::membersOf(CollectiveOpInterface op) {
   auto group = symbols.lookupNearestSymbolFrom<collective::GroupOp>(
       op, op.getGroupSymbol());

@@ -23,10 +23,15 @@ public:
   /// kernel's; of a collective, those on the link; of a loop, as often as its
   /// trip count says, once if that is not known; of a branch, the longest.
   double of(mlir::Operation *op);
-  /// The number of ranks in the group of a collective.
-  int64_t membersOf(CollectiveOpInterface op);
+  /// Seconds of a collective of the kind and group of `op` without bytes.
+  double latencyOf(CollectiveOpInterface op);
+  /// The time that collectives of the kind and group of `op` occupy the link,
+  /// over their bytes.
+  runtime::TransferTime transferTimeOf(CollectiveOpInterface op);
 
 private:
+  /// The number of ranks in the group of a collective.
+  int64_t membersOf(CollectiveOpInterface op);
   double of(mlir::Region &region);
 
   const runtime::Topology &topology;

@@ -5,14 +5,13 @@
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Analysis/ModuleTopology.h"
 #include "passes/Bucket/BucketMembers.h"
+#include "passes/Bucket/ExchangeModel.h"
 #include "passes/Bucket/MergeCollectives.h"
 #include "passes/Bucket/RoleBucket.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
-#include "runtime/model/SharedLinkPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -21,25 +20,6 @@ namespace lockstep {
 #include "passes/Passes.h.inc"
 
 namespace {
-
-/// Collectives may share a bucket only if their keys are equal.
-/// Group, kind, reduction, element type, axis, and bytes_per_pack.
-using BucketKey =
-    std::tuple<Attribute, int32_t, int32_t, Type, int64_t, int64_t>;
-
-BucketKey getKey(collective::StartOp start) {
-  return {start.getGroupAttr(),
-          static_cast<int32_t>(start.getKind()),
-          static_cast<int32_t>(start.getReduction()),
-          start.getElementType(),
-          static_cast<int64_t>(start.getAxis().value_or(0)),
-          start.getBytesPerPack()};
-}
-
-bool mayBeBucketed(collective::StartOp start) {
-  return start.getKindProperties().canBeMerged && start.getElementType() &&
-         start.getContributedBytes() && start.getSizes().empty();
-}
 
 struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   using BucketCollectivesPassBase::BucketCollectivesPassBase;
@@ -63,13 +43,10 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   }
 
   void runOnBlock(Block &block) {
-    llvm::MapVector<BucketKey, SmallVector<collective::StartOp>> candidates;
-    for (auto start : block.getOps<collective::StartOp>()) {
-      if (mayBeBucketed(start))
-        candidates[getKey(start)].push_back(start);
-      else if (!start.getKindProperties().canBeMerged)
+    for (auto start : block.getOps<collective::StartOp>())
+      if (!start.getKindProperties().canBeMerged)
         missed(start, "not in a bucket: its kind is sent alone");
-    }
+    BucketCandidates candidates = findBucketCandidates(block);
     for (auto &[key, starts] : candidates)
       if (starts.size() == 1 && candidates.size() > 1)
         missed(starts.front(), "shares no bucket: others differ in " +
@@ -84,17 +61,12 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       llvm::sort(starts, [](Operation *a, Operation *b) {
         return a->isBeforeInBlock(b);
       });
-      int64_t bound = getBound(key);
+      int64_t bound = getBucketBound(key, bytesPerPack);
       std::string limit = boundText(bound);
       std::vector<size_t> ends = isRole ? keepOrderOfRoles(starts, bound)
                                         : fill(block, starts, bound, limit);
       merge(block, getBuckets(starts, ends), limit);
     }
-  }
-
-  int64_t getBound(const BucketKey &key) {
-    int64_t ofUser = std::get<5>(key);
-    return ofUser != 0 ? ofUser : bytesPerPack.getValue();
   }
 
   static std::string boundText(int64_t bound) {
@@ -140,62 +112,24 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     return std::move(filled.ends);
   }
 
-  /// The part of a collective's latency by which the exchange may end later if
-  /// that saves a collective.
-  static constexpr double kSlack = 0.1;
-
-  /// The collectives of one key, for a link that works beside kernels.
-  struct KeyPlan {
-    SmallVector<collective::StartOp> starts;
-    int64_t bound = 0;
-    /// As the block was when they were modelled; `traffic` has them with those
-    /// apart that must not wait for each other.
-    std::vector<runtime::BucketMember> members;
-    runtime::LinkTraffic traffic;
-    /// When their results are needed, if that decides (`findNeeds`).
-    std::vector<double> needs;
-
-    double getSlack() const { return traffic.time.seconds(0) * kSlack; }
-  };
-
   /// Divides and merges the collectives of all keys of a block.
-  void
-  planOnLink(Block &block,
-             const llvm::MapVector<BucketKey, SmallVector<collective::StartOp>>
-                 &candidates) {
+  void planOnLink(Block &block, const BucketCandidates &candidates) {
     if (llvm::none_of(candidates,
                       [](const auto &key) { return key.second.size() > 1; }))
       return;
-    std::vector<KeyPlan> keys(candidates.size());
-    for (auto [key, entry] : llvm::zip_equal(keys, candidates)) {
-      key.bound = getBound(entry.first);
-      key.starts = entry.second;
-    }
+    std::vector<KeyTraffic> keys = listTraffic(candidates, bytesPerPack);
     model(block, keys);
     // Those that are needed one after the other are not those that are ready
     // one after the other.
-    std::vector<runtime::LinkTraffic> traffic;
-    double slack = 0;
-    for (const KeyPlan &key : keys) {
-      if (!key.needs.empty())
-        continue;
-      traffic.push_back(key.traffic);
-      slack = std::max(slack, key.getSlack());
-    }
-    runtime::SharedLinkPlan best;
-    double least = 0;
-    if (!traffic.empty()) {
-      best = runtime::planSharedLink(traffic, slack);
-      least = runtime::leastEnd(traffic);
-    }
+    ExchangePlan best = planExchange(keys);
     size_t planned = 0, others = 0;
-    for (const KeyPlan &key : keys)
+    for (const KeyTraffic &key : keys)
       others += key.needs.empty() ? key.starts.size() : 0;
     bool isMerged = false;
-    for (KeyPlan &key : keys) {
+    for (KeyTraffic &key : keys) {
       ArrayRef<runtime::SharedLinkPlan::Bucket> ofKey;
       if (key.needs.empty())
-        ofKey = best.buckets[planned++];
+        ofKey = best.plan.buckets[planned++];
       if (key.starts.size() < 2)
         continue;
       NeedPlan byNeed;
@@ -211,7 +145,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         continue;
       }
       if (key.needs.empty())
-        explainPlan(key, ofKey, others - key.starts.size(), best.end, least);
+        explainPlan(key, ofKey, others - key.starts.size(), best.plan.end,
+                    best.least);
       else
         explainNeeds(key, byNeed);
       isMerged |= !buckets.empty();
@@ -220,7 +155,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   }
 
   /// Divides and merges the collectives of one key in the block as it is.
-  void planAlone(Block &block, KeyPlan &key) {
+  void planAlone(Block &block, KeyTraffic &key) {
     llvm::sort(key.starts, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
     });
@@ -231,68 +166,20 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       explainNeeds(key, byNeed);
       ends = std::move(byNeed.ends);
     } else {
-      runtime::SharedLinkPlan best =
-          runtime::planSharedLink({&key.traffic, 1}, key.getSlack());
-      for (const runtime::SharedLinkPlan::Bucket &bucket : best.buckets.front())
+      ExchangePlan best = planExchange(key);
+      ArrayRef<runtime::SharedLinkPlan::Bucket> buckets =
+          best.plan.buckets.front();
+      for (const runtime::SharedLinkPlan::Bucket &bucket : buckets)
         ends.push_back(bucket.end);
-      explainPlan(key, best.buckets.front(), 0, best.end,
-                  runtime::leastEnd(key.members, key.traffic.time));
+      explainPlan(key, buckets, 0, best.plan.end, best.least);
     }
     merge(block, getBuckets(key.starts, ends), boundText(key.bound));
   }
 
-  /// Estimates what the collectives of each key exchange, and when.
-  void model(Block &block, MutableArrayRef<KeyPlan> keys) {
+  void model(Block &block, MutableArrayRef<KeyTraffic> keys) {
     SymbolTableCollection symbols;
     OperationTimes times(topology, replicas, symbols);
-    ReadyTimes ready(block, times);
-    llvm::DenseSet<Operation *> needed = findNeededByCollectives(block);
-    for (KeyPlan &key : keys) {
-      collective::StartOp first = key.starts.front();
-      // All members have one element type.
-      int64_t widening = getTransferWidening(first);
-      if (key.starts.size() > 1)
-        key.members = findDependences(block, key.starts);
-      else
-        key.members.resize(1);
-      for (auto [start, member] : llvm::zip_equal(key.starts, key.members)) {
-        member.ready = ready.of(start);
-        member.bytes = *start.getContributedBytes() * widening;
-      }
-      key.traffic.time = runtime::transferTime(
-          topology, first.getKindProperties().kind, times.membersOf(first));
-      key.traffic.mostBytes = static_cast<uint64_t>(key.bound * widening);
-      key.needs = findNeeds(key.starts, key.members, ready);
-      key.traffic.members = separateNeeded(needed, key.starts, key.members,
-                                           ready, key.traffic.time);
-    }
-  }
-
-  struct NeedPlan {
-    std::vector<size_t> ends;
-    /// How long kernels wait for results, in seconds; and for any plan.
-    double delay = 0, least = 0;
-  };
-
-  /// The division by which kernels wait least for results that they need one
-  /// after the other. Backwards in time, that is the division whose exchange
-  /// ends first: a result that is needed `t` before the last one is ready at
-  /// `t`.
-  NeedPlan planByNeed(const KeyPlan &key) {
-    const runtime::TransferTime &time = key.traffic.time;
-    std::vector<runtime::BucketMember> backwards;
-    for (size_t i = key.members.size(); i-- > 0;)
-      backwards.push_back(
-          {key.needs.back() - key.needs[i], key.members[i].bytes, 0});
-    runtime::BucketPlan best = runtime::planBuckets(
-        backwards, time, key.traffic.mostBytes, key.getSlack());
-    NeedPlan plan{{},
-                  best.end - key.needs.back(),
-                  runtime::leastEnd(backwards, time) - key.needs.back()};
-    for (size_t end : llvm::reverse(ArrayRef(best.ends).drop_back()))
-      plan.ends.push_back(key.members.size() - end);
-    plan.ends.push_back(key.members.size());
-    return plan;
+    modelExchange(block, ReadyTimes(block, times), times, keys);
   }
 
   /// The ends of the buckets in a function of one of several roles.
@@ -388,7 +275,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   /// Reports what the model expects of the plan, and why each bucket of `key`
   /// ends. `others` is the number of collectives of other keys, with which the
   /// exchange ends at `end`, and in no plan before `least`.
-  void explainPlan(KeyPlan &key,
+  void explainPlan(KeyTraffic &key,
                    ArrayRef<runtime::SharedLinkPlan::Bucket> buckets,
                    size_t others, double end, double least) {
     ArrayRef<runtime::BucketMember> members = key.members;
@@ -427,7 +314,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   }
 
   /// The same for a plan by the times at which results are needed.
-  void explainNeeds(const KeyPlan &key, const NeedPlan &plan) {
+  void explainNeeds(const KeyTraffic &key, const NeedPlan &plan) {
     ArrayRef<runtime::BucketMember> members = key.members;
     collective::StartOp first = key.starts.front();
     remark::analysis(first.getLoc(), decision(Stage::Bucket, "Plan",
@@ -456,10 +343,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
 
   /// The elements in which `key` differs from all others, or else from any
   /// other one.
-  static std::string getDifferences(
-      const BucketKey &key,
-      const llvm::MapVector<BucketKey, SmallVector<collective::StartOp>>
-          &candidates) {
+  static std::string getDifferences(const BucketKey &key,
+                                    const BucketCandidates &candidates) {
     auto find = [&](bool fromAll) {
       SmallVector<std::string> names;
       auto compare = [&](StringRef name, auto get) {

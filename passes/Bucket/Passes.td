@@ -3,6 +3,47 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OrderKernelsPass : Pass<"order-kernels", "::mlir::func::FuncOp"> {
+  let summary = "executes first the kernels that the link waits for";
+  let description = [{
+    A backward pass computes the gradients of the first layer last, and those
+    are often the largest. But the gradients of the parameters of other layers
+    may wait: only that of its input is needed by the layer before. With them
+    postponed, the exchange of the largest gradient starts earlier, and hides
+    behind their kernels.
+
+    Kernels and collectives are a flow shop of two machines, the replica and the
+    link. The pass orders them by Johnson's rule for trees, which gives the
+    order whose exchange ends first if each kernel depends on one other; a
+    kernel that depends on several counts as depending on that at the end of the
+    longest path. Of the order that is written, it keeps as much as that end
+    allows: a value that waits for its kernel needs memory. Collectives that
+    are ready at the beginning, as gathers of variables, start in the order in
+    which kernels need them. The order is taken if the block then ends at least
+    1 % earlier by the cost model of the module's topology, with the buckets
+    that `bucket-collectives` makes. Nothing is moved where kernels execute the
+    reductions, in programs of several roles, and in blocks with loops or
+    branches that communicate.
+
+    ```mlir
+    // before
+    %dw2 = device.invoke @weights2(%dy) : (tensor<8xf32>) -> tensor<4xf32>
+    %h2 = collective.start all_reduce sum @all(%dw2 : tensor<4xf32>) -> <tensor<4xf32>>
+    %dx = device.invoke @input(%dy) : (tensor<8xf32>) -> tensor<8xf32>
+    %dw1 = device.invoke @weights1(%dx) : (tensor<8xf32>) -> tensor<1024xf32>
+    %h1 = collective.start all_reduce sum @all(%dw1 : tensor<1024xf32>) -> <tensor<1024xf32>>
+    // after
+    %dx = device.invoke @input(%dy) : (tensor<8xf32>) -> tensor<8xf32>
+    %dw1 = device.invoke @weights1(%dx) : (tensor<8xf32>) -> tensor<1024xf32>
+    %h1 = collective.start all_reduce sum @all(%dw1 : tensor<1024xf32>) -> <tensor<1024xf32>>
+    %dw2 = device.invoke @weights2(%dy) : (tensor<8xf32>) -> tensor<4xf32>
+    %h2 = collective.start all_reduce sum @all(%dw2 : tensor<4xf32>) -> <tensor<4xf32>>
+    ```
+  }];
+  let options = [Option<"bytesPerPack", "bytes-per-pack", "int64_t", /*default=*/"0", "bound on the size of a bucket in bytes, if the program gives none; 0: no bound">];
+  let dependentDialects = ["::lockstep::collective::CollectiveDialect"];
+}
+
 def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
   let summary = "merges independent collectives into buckets";
   let description = [{

@@ -1,7 +1,7 @@
 //===- Remarks.cpp - Texts of remarks -------------------------------------===//
 
-#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Remarks/Remarks.h"
+#include "dialect/Interfaces/ElementBytes.h"
 
 #include "passes/Analysis/UserLocation.h"
 
@@ -97,6 +97,13 @@ std::string lockstep::collectiveText(collective::StartOp start) {
 std::string lockstep::valueText(Value value) {
   return typeText(cast<RankedTensorType>(value.getType())) +
          atLine(value.getLoc());
+}
+
+std::string lockstep::operationText(Operation *op) {
+  auto invoke = dyn_cast<device::InvokeOp>(op);
+  std::string name = invoke ? ("@" + invoke.getKernel()).str()
+                            : ("'" + op->getName().getStringRef() + "'").str();
+  return name + atLine(op->getLoc());
 }
 
 std::string lockstep::countText(int64_t count, StringRef noun) {

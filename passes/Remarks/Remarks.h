@@ -40,6 +40,10 @@ std::string collectiveText(collective::StartOp start);
 /// "64x128xf32 (model.py:37)": a tensor and the line that computes it.
 std::string valueText(mlir::Value value);
 
+/// "@step_19 (model.py:37)" for a kernel, otherwise for example "'scf.for'
+/// (model.py:126)".
+std::string operationText(mlir::Operation *op);
+
 /// "1 kernel", "3 kernels"
 std::string countText(int64_t count, llvm::StringRef noun);
 

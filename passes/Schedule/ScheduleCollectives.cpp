@@ -24,6 +24,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Analysis/BlockDependences.h"
 #include "passes/Analysis/ModuleTopology.h"
 #include "passes/Analysis/OperationTimes.h"
 #include "passes/Analysis/UniformityAnalysis.h"
@@ -32,7 +33,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <queue>
 
@@ -53,20 +53,21 @@ public:
   /// computes uniform values once.
   BlockScheduler(Block &block, const UniformityAnalysis &uniformity,
                  bool keepsOrder, OperationTimes *times)
-      : block(block), uniformity(uniformity), keepsOrder(keepsOrder),
-        times(times) {}
+      : block(block), uniformity(uniformity), times(times),
+        dependences(block, keepsOrder), ops(dependences.getOperations()) {}
 
   void run() {
-    collect();
     findCritical();
-    for (unsigned i = 0; i < ops.size(); ++i)
+    for (unsigned i = 0; i < ops.size(); ++i) {
+      pending.push_back(dependences.sourcesOf(i).size());
       if (pending[i] == 0)
         enqueue(i);
+    }
     while (!ready.empty() || !urgent.empty()) {
       unsigned i = next();
       execute(ops[i]);
       ops[i]->moveBefore(&block, block.end());
-      for (unsigned user : users[i])
+      for (unsigned user : dependences.usersOf(i))
         if (--pending[user] == 0)
           enqueue(user);
     }
@@ -106,7 +107,8 @@ private:
     // Collectives end in the order in which they start, so that is the order of
     // waits; all others keep that of the program.
     double order = isa<collective::WaitOp>(op) ? started++ : i;
-    if (times && own == Priority::Compute && !isCritical[i] && !communicates[i])
+    if (times && own == Priority::Compute && !isCritical[i] &&
+        !dependences.communicates(i))
       order += static_cast<double>(ops.size());
     ready.push({own, order, i});
   }
@@ -152,69 +154,20 @@ private:
   void findCritical() {
     isCritical.assign(ops.size(), false);
     for (unsigned i = ops.size(); i-- > 0;)
-      for (unsigned user : users[i])
-        if (isCritical[user] || communicates[user])
+      for (unsigned user : dependences.usersOf(i))
+        if (isCritical[user] || dependences.communicates(user))
           isCritical[i] = true;
-  }
-
-  void collect() {
-    llvm::DenseMap<Operation *, unsigned> index;
-    for (Operation &op : block) {
-      index[&op] = ops.size();
-      ops.push_back(&op);
-    }
-    users.resize(ops.size());
-    pending.resize(ops.size());
-    // The last operation that all later collectives stay behind, and the
-    // collectives since then.
-    std::optional<unsigned> lastFixed;
-    SmallVector<unsigned> movable;
-    for (auto [i, op] : llvm::enumerate(ops)) {
-      llvm::SetVector<unsigned> sources;
-      bool isFixed = false, loadsBatch = false, startsCollective = false;
-      op->walk([&](Operation *inner) {
-        loadsBatch |= isa<device::LoadBatchOp>(inner);
-        startsCollective |= isa<CollectiveOpInterface>(inner);
-        isFixed |= isa<collective::BarrierOp>(inner);
-        for (Value operand : inner->getOperands())
-          if (Operation *producer = operand.getDefiningOp())
-            if (auto it = index.find(producer);
-                it != index.end() && it->second != i)
-              sources.insert(it->second);
-      });
-      communicates.push_back(startsCollective);
-      if (startsCollective) {
-        if (lastFixed)
-          sources.insert(*lastFixed);
-        if (isFixed || keepsOrder) {
-          sources.insert_range(movable);
-          movable.clear();
-          lastFixed = i;
-        } else {
-          movable.push_back(i);
-        }
-      }
-      // A batch is loaded after all operations before it, since it overwrites
-      // the previous batch.
-      if (op->hasTrait<OpTrait::IsTerminator>() || loadsBatch)
-        for (unsigned j = 0; j < i; ++j)
-          sources.insert(j);
-      pending[i] = sources.size();
-      for (unsigned source : sources)
-        users[source].push_back(i);
-    }
   }
 
   Block &block;
   const UniformityAnalysis &uniformity;
-  bool keepsOrder;
   OperationTimes *times;
-  std::vector<Operation *> ops;
-  std::vector<std::vector<unsigned>> users;
-  std::vector<unsigned> pending;
-  /// Whether an operation is, or contains, a start or a barrier; and whether
-  /// one depends on it.
-  std::vector<bool> communicates, isCritical;
+  BlockDependences dependences;
+  ArrayRef<Operation *> ops;
+  /// For each operation, how many of those that come before it are left.
+  std::vector<size_t> pending;
+  /// Whether a start or a barrier depends on an operation.
+  std::vector<bool> isCritical;
   /// Ready operations; waits on which a collective depends are in `urgent`, in
   /// the order of arrival.
   Queue ready, urgent;

@@ -63,15 +63,6 @@ Operation *ScheduleRemarks::producerOf(Value value) const {
   return producer ? block.findAncestorOpInBlock(*producer) : nullptr;
 }
 
-/// An operation in a remark: "@step_19 (model.py:37)" for a kernel, otherwise
-/// for example "'scf.for' (model.py:126)".
-static std::string nameOf(Operation *op) {
-  auto invoke = dyn_cast<device::InvokeOp>(op);
-  std::string name = invoke ? ("@" + invoke.getKernel()).str()
-                            : ("'" + op->getName().getStringRef() + "'").str();
-  return name + atLine(op->getLoc());
-}
-
 /// Reports where a collective starts, what it waits for, and which kernels are
 /// executed until its results are needed, or why none are.
 void ScheduleRemarks::explain(collective::StartOp start) {
@@ -87,7 +78,7 @@ void ScheduleRemarks::explain(collective::StartOp start) {
   if (written > now)
     text += ", " + std::to_string(written - now) + " earlier than written";
   if (last)
-    text += "; its last operand is computed by " + nameOf(last);
+    text += "; its last operand is computed by " + operationText(last);
 
   // The first use of the results.
   Operation *user = nullptr;
@@ -96,7 +87,7 @@ void ScheduleRemarks::explain(collective::StartOp start) {
         ancestor && (!user || position(ancestor) < position(user)))
       user = ancestor;
   if (user)
-    text += "; its first use is " + nameOf(user);
+    text += "; its first use is " + operationText(user);
 
   if (ArrayRef<device::InvokeOp> hiding = kernelsBetween(from, to);
       !hiding.empty()) {
@@ -133,7 +124,7 @@ std::string ScheduleRemarks::reasonOfExposure(collective::WaitOp wait) const {
     if (!isa<device::InvokeOp>(op))
       continue;
     if (!depends)
-      return nameOf(op) + " does not depend on it, but " +
+      return operationText(op) + " does not depend on it, but " +
              (sharesProcess ? "is executed once, when all replicas have arrived"
                             : "is scheduled after its expected end");
     if (++searched == kLookahead)
@@ -163,7 +154,8 @@ void ScheduleRemarks::explainOrder(collective::StartOp start,
     remark::missed(start.getLoc(),
                    decision(Stage::Schedule, "Delayed", function))
         << collectiveText(start) + " could start " +
-               countText(waited, "kernel") + " earlier, after " + nameOf(last) +
+               countText(waited, "kernel") + " earlier, after " +
+               operationText(last) +
                ", but collectives keep their order, and the " +
                collectiveText(previous) + " before it is not ready";
 }

@@ -219,6 +219,26 @@ double TransferTime::seconds(uint64_t bytes) const {
   return piece.seconds + piece.secondsPerByte * double(bytes);
 }
 
+TransferTime::Piece TransferTime::lowerBound(uint64_t mostBytes) const {
+  // Of the lines through the time without bytes, the steepest one.
+  Piece line = pieces.front();
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    uint64_t first = std::max<uint64_t>(1, pieces[i].fromBytes);
+    if (first > mostBytes)
+      break;
+    // Within a piece, the slope to a point of it rises or falls.
+    for (uint64_t bytes :
+         {first, std::max(first, std::min(mostBytes, endOf(i) - 1))})
+      line.secondsPerByte = std::min(
+          line.secondsPerByte, (seconds(bytes) - line.seconds) / double(bytes));
+  }
+  if (line.secondsPerByte < 0) {
+    line.seconds += line.secondsPerByte * double(mostBytes);
+    line.secondsPerByte = 0;
+  }
+  return line;
+}
+
 BucketPlan planBuckets(std::span<const BucketMember> members,
                        const TransferTime &time, uint64_t mostBytes,
                        double slack) {
@@ -258,26 +278,6 @@ double endOfPlan(std::span<const BucketMember> members,
     end = std::max(end, ready) + time.seconds(bytes);
   }
   return end;
-}
-
-double leastEnd(std::span<const BucketMember> members,
-                const TransferTime &time) {
-  if (members.empty())
-    return 0;
-  // The least time per byte, and the least time of a collective at all.
-  double perByte = kNever, fixed = kNever;
-  for (const TransferTime::Piece &piece : time.getPieces()) {
-    perByte = std::min(perByte, piece.secondsPerByte);
-    fixed = std::min(fixed, piece.seconds);
-  }
-  double least = 0;
-  uint64_t bytes = 0;
-  // All members from one on have to be carried after that one is ready.
-  for (size_t i = members.size(); i-- > 0;) {
-    bytes += members[i].bytes;
-    least = std::max(least, members[i].ready + fixed + perByte * double(bytes));
-  }
-  return least;
 }
 
 } // namespace lockstep::runtime

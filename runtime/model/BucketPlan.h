@@ -40,6 +40,9 @@ public:
   /// the last one.
   uint64_t endOf(size_t index) const;
   double seconds(uint64_t bytes) const;
+  /// A line that rises, and below which no time is for at most `mostBytes`: what
+  /// a collective costs at least, and each of its bytes.
+  Piece lowerBound(uint64_t mostBytes) const;
 
 private:
   std::vector<Piece> pieces;
@@ -88,11 +91,6 @@ BucketPlan fillBuckets(std::span<const BucketMember> members,
 /// The end of the exchange for given buckets.
 double endOfPlan(std::span<const BucketMember> members,
                  const TransferTime &time, std::span<const size_t> ends);
-
-/// What no plan can beat: the member that is ready last cannot start before,
-/// and the link has to carry all bytes after the first is ready.
-double leastEnd(std::span<const BucketMember> members,
-                const TransferTime &time);
 
 } // namespace lockstep::runtime
 

@@ -297,15 +297,15 @@ double leastEnd(std::span<const LinkTraffic> traffic) {
   std::vector<Arrival> arrivals;
   std::vector<double> fixed;
   for (const LinkTraffic &key : traffic) {
-    double perByte = kUnknown, ofKey = kUnknown;
-    for (const TransferTime::Piece &piece : key.time.getPieces()) {
-      perByte = std::min(perByte, piece.secondsPerByte);
-      ofKey = std::min(ofKey, piece.seconds);
-    }
+    uint64_t bytes = 0;
     for (const BucketMember &member : key.members)
-      arrivals.push_back(
-          {member.ready, perByte * double(member.bytes), fixed.size()});
-    fixed.push_back(ofKey);
+      bytes += member.bytes;
+    TransferTime::Piece bound = key.time.lowerBound(bytes);
+    for (const BucketMember &member : key.members)
+      arrivals.push_back({member.ready,
+                          bound.secondsPerByte * double(member.bytes),
+                          fixed.size()});
+    fixed.push_back(bound.seconds);
   }
   std::sort(
       arrivals.begin(), arrivals.end(),

@@ -115,6 +115,11 @@ struct CommandLine {
   cl::opt<bool> overlap{"overlap",
                         cl::desc("start collectives early, wait late"),
                         cl::init(true), cl::cat(category)};
+  cl::opt<bool> orderKernels{
+      "order-kernels",
+      cl::desc("execute first the kernels that the link waits for, if the cost "
+               "model of the topology chooses the buckets"),
+      cl::init(true), cl::cat(category)};
   NumberOption<long long> memoryBound{
       "memory-bound",
       cl::desc("bytes that a process with one replica may need: the fastest "
@@ -334,6 +339,7 @@ int main(int argc, char **argv) {
   options.checkBounds = line.checkBounds;
   options.topology = line.topology;
   options.overlap = line.overlap;
+  options.orderKernels = line.orderKernels;
   options.shardUpdate = line.shardUpdate;
   options.checkOrder = line.checkOrder;
   options.findExamples = line.findExamples;

@@ -24,6 +24,8 @@ VARIANTS = (
     "--overlap=false",
     "--bucket=bytes:256",
     "--shard-update=on",
+    "--topology=ethernet-25g --shard-update=off",
+    "--topology=torus-3d --shard-update=on",
     "--reassociate",
     # Not for GPUs.
     *([] if targets.DEVICE == "cuda" else ["--check-bounds"]),

@@ -1,6 +1,6 @@
 //===- BucketPlanTest.cpp -------------------------------------------------===//
 
-#include "runtime/model/BucketPlan.h"
+#include "runtime/model/SharedLinkPlan.h"
 
 #include "gtest/gtest.h"
 
@@ -115,7 +115,8 @@ TEST(BucketPlan, EqualsExhaustiveSearch) {
     ASSERT_NEAR(plan.end, best, 1e-12) << "seed " << seed;
     ASSERT_NEAR(endOfPlan(members, time, plan.ends), best, 1e-12)
         << "seed " << seed;
-    ASSERT_LE(leastEnd(members, time), best + 1e-12) << "seed " << seed;
+    LinkTraffic traffic{members, time};
+    ASSERT_LE(leastEnd({&traffic, 1}), best + 1e-12) << "seed " << seed;
   }
 }
 
@@ -185,7 +186,25 @@ TEST(BucketPlan, OfNothingIsEmpty) {
   BucketPlan plan = planBuckets({}, affine(1, 1));
   EXPECT_TRUE(plan.ends.empty());
   EXPECT_EQ(plan.end, 0);
-  EXPECT_EQ(leastEnd({}, affine(1, 1)), 0);
+  EXPECT_EQ(leastEnd({}), 0);
+}
+
+TEST(TransferTime, IsBoundedByALine) {
+  auto bound = [](const TransferTime &time, uint64_t mostBytes) {
+    TransferTime::Piece line = time.lowerBound(mostBytes);
+    return std::pair(line.seconds, line.secondsPerByte);
+  };
+  // From 10 bytes on, another algorithm has a longer latency and a higher rate.
+  TransferTime time({{0, 1, 4}, {10, 13, 2}});
+  EXPECT_EQ(bound(time, 0), std::pair(1., 4.));
+  EXPECT_EQ(bound(time, 9), std::pair(1., 4.));
+  EXPECT_EQ(bound(time, 10), std::pair(1., 3.2));
+  EXPECT_EQ(bound(time, 12), std::pair(1., 3.));
+  // Here, 10 bytes take less than 9.
+  EXPECT_EQ(bound(TransferTime({{0, 1, 4}, {10, 11, 1}}), 100),
+            std::pair(1., 1.1));
+  EXPECT_EQ(bound(TransferTime({{0, 16, 4}, {10, 8, 0}}), 10),
+            std::pair(8., 0.));
 }
 
 TEST(TransferTime, HasPieces) {
