@@ -3,6 +3,7 @@
 #include "dialect/Replica/ReplicaDialect.h"
 
 #include "dialect/Interfaces/ElementBytes.h"
+#include "dialect/Replica/Boundaries.h"
 #include "dialect/Replica/Strategy.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -140,23 +141,6 @@ LogicalResult StrategyOp::verify() {
   return success();
 }
 
-/// The maximum number of bytes that a process can address.
-static constexpr int64_t kMaxTensorBytes = int64_t(1) << 47;
-
-/// Whether a tensor of type `type` is addressable, with dynamic sizes counted
-/// as 1.
-static bool isAddressable(RankedTensorType type) {
-  Type element = type.getElementType();
-  int64_t bytes = element.isIntOrFloat() ? getElementBytes(element) : 1;
-  if (llvm::is_contained(type.getShape(), 0))
-    return true;
-  for (int64_t size : type.getShape())
-    if (!ShapedType::isDynamic(size) &&
-        (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxTensorBytes))
-      return false;
-  return true;
-}
-
 /// Values of up to this many bytes may be stored in the module itself.
 static constexpr int64_t kMaxInlineBytes = 4096;
 
@@ -165,10 +149,8 @@ LogicalResult VariableOp::verify() {
   if (!type.getElementType().isIntOrFloat())
     return emitOpError("expected elements that are integers or floats, found ")
            << type.getElementType();
-  if (!isAddressable(type))
-    return emitOpError("expected at most ")
-           << kMaxTensorBytes
-           << " bytes, which can be addressed, found more in " << type;
+  if (failed(verifyAddressable(*this, "", type)))
+    return failure();
   if (ElementsAttr initial = getInitialAttr()) {
     if (initial.getType() != type)
       return emitOpError("expected an initial value of type ")
@@ -238,108 +220,6 @@ void StepOp::print(OpAsmPrinter &printer) {
 }
 
 Context StepOp::getOpenedContext() { return Context::Replica; }
-
-/// Verifies that names are unique: the artifact identifies batches and results
-/// by kind and name.
-static LogicalResult verifyNames(StepOp step) {
-  auto check = [&](StringRef what, unsigned count,
-                   llvm::function_ref<DictionaryAttr(unsigned)> attributesOf)
-      -> LogicalResult {
-    llvm::StringMap<unsigned> first;
-    for (unsigned i = 0; i < count; ++i) {
-      DictionaryAttr attributes = attributesOf(i);
-      auto name =
-          attributes ? attributes.getAs<StringAttr>(what) : StringAttr();
-      if (!name)
-        continue;
-      auto [known, isNew] = first.try_emplace(name.getValue(), i);
-      if (!isNew)
-        return step.emitOpError("expected different names in '")
-               << what << "', found " << name << " at " << known->second
-               << " and " << i;
-    }
-    return success();
-  };
-  auto ofArgument = [&](unsigned i) {
-    return function_interface_impl::getArgAttrDict(step, i);
-  };
-  auto ofResult = [&](unsigned i) {
-    return function_interface_impl::getResultAttrDict(step, i);
-  };
-  if (failed(check("replica.batch", step.getNumArguments(), ofArgument)))
-    return failure();
-  for (StringRef what : {"replica.metric", "replica.result"})
-    if (failed(check(what, step.getNumResults(), ofResult)))
-      return failure();
-  return success();
-}
-
-/// Verifies an argument or result that is bound by one of the attributes
-/// `roles`: it is a ranked tensor that can be addressed.
-static LogicalResult verifyBoundType(StepOp step, const Twine &what, Type type,
-                                     DictionaryAttr attributes,
-                                     ArrayRef<StringRef> roles) {
-  for (StringRef role : roles) {
-    if (!attributes || !attributes.contains(role))
-      continue;
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor)
-      return step.emitOpError("expected a tensor beside '")
-             << role << "' for " << what << ", found " << type;
-    if (!isAddressable(tensor))
-      return step.emitOpError("expected at most ")
-             << kMaxTensorBytes << " bytes, which can be addressed, for "
-             << what << ", found more in " << type;
-  }
-  return success();
-}
-
-LogicalResult StepOp::verify() {
-  for (auto [i, type] : llvm::enumerate(getArgumentTypes()))
-    if (failed(verifyBoundType(
-            *this, "argument " + Twine(i), type,
-            function_interface_impl::getArgAttrDict(*this, i),
-            {"replica.batch", "replica.scalar", "replica.variable"})))
-      return failure();
-  for (auto [i, type] : llvm::enumerate(getResultTypes()))
-    if (failed(verifyBoundType(
-            *this, "result " + Twine(i), type,
-            function_interface_impl::getResultAttrDict(*this, i),
-            {"replica.metric", "replica.result"})))
-      return failure();
-  if (failed(verifyNames(*this)))
-    return failure();
-  for (unsigned i = 0; i < getNumArguments(); ++i) {
-    auto has = [&](StringRef name) {
-      return static_cast<bool>(getArgAttr(i, name));
-    };
-    int bound =
-        has("replica.batch") + has("replica.scalar") + has("replica.variable");
-    if (bound > 1)
-      return emitOpError("expected one of 'replica.batch', 'replica.scalar' "
-                         "and 'replica.variable' for argument ")
-             << i << ", found " << bound;
-    Attribute value = getArgAttr(i, "replica.default");
-    if (!value)
-      continue;
-    if (!has("replica.scalar"))
-      return emitOpError("expected 'replica.default' beside 'replica.scalar' "
-                         "for argument ")
-             << i;
-    Type expected = getElementTypeOrSelf(getArgumentTypes()[i]);
-    auto typed = dyn_cast<TypedAttr>(value);
-    if (!typed || getElementTypeOrSelf(typed.getType()) != expected)
-      return emitOpError("expected 'replica.default' to be of type ")
-             << expected << ", found " << value;
-    // A number is the value of all elements.
-    if (isa<DenseElementsAttr>(value) &&
-        typed.getType() != getArgumentTypes()[i])
-      return emitOpError("expected 'replica.default' to be of type ")
-             << getArgumentTypes()[i] << " or " << expected << ", found "
-             << value;
-  }
-  return success();
-}
 
 LogicalResult ReturnOp::verify() {
   ArrayRef<Type> expected =

@@ -77,6 +77,9 @@ LogicalResult expandSteps(replica::RunStepsOp steps) {
       return steps.emitError("expected results of a static shape from the last "
                              "step, found ")
              << type;
+    if (!component.getElementType().isIntOrIndexOrFloat())
+      return steps.emitError("expected elements that are numbers, found ")
+             << component.getElementType() << " [E_DTYPE_UNSUPPORTED]";
     if (!isa<replica::PerReplicaType>(type)) {
       inits.push_back(createZeros(builder, loc, component));
       continue;

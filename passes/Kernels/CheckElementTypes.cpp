@@ -1,4 +1,4 @@
-//===- CheckElementTypes.cpp - Refuses unsupported element types ----------===//
+//===- CheckElementTypes.cpp - Refuses unsupported types of tensors ------===//
 
 #include "passes/Passes.h"
 
@@ -55,14 +55,14 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
   }
 
   static bool isSupported(Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return !tensor || hasKernels(tensor.getElementType());
+    auto tensor = dyn_cast<TensorType>(type);
+    return !tensor || (tensor.hasRank() && hasKernels(tensor.getElementType()));
   }
 
   static LogicalResult check(Value value, Location location) {
     return isSupported(value.getType())
                ? success()
-               : refuse(cast<RankedTensorType>(value.getType()), location);
+               : refuse(cast<TensorType>(value.getType()), location);
   }
 
   /// The width of an index is not fixed, so data that is exchanged with the
@@ -80,8 +80,12 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
     return binding && tensor && tensor.getElementType().isIndex();
   }
 
-  static LogicalResult refuse(RankedTensorType tensor, Location location) {
+  static LogicalResult refuse(TensorType tensor, Location location) {
     Type element = tensor.getElementType();
+    if (hasKernels(element) && !tensor.hasRank())
+      return emitError(location)
+             << "expected a tensor whose number of dimensions is known, found "
+             << tensor;
     InFlightDiagnostic diag = emitError(location);
     if (isa<ComplexType>(element))
       diag << "complex numbers are not supported: expected elements of type "

@@ -100,10 +100,17 @@ LogicalResult DynamicSizes::findAll(Block &block) {
       if (tensor::ExtractOp load = getLoad(cast.getResult()))
         if (int64_t bound = argumentBounds.lookup(load.getTensor()))
           bounds[cast.getResult()] = bound;
-    if (auto dim = dyn_cast<tensor::DimOp>(op);
-        dim && isDynamic(dim.getSource())) {
-      replaceDim(dim);
-      continue;
+    if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+      auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
+      std::optional<int64_t> index = dim.getConstantIndex();
+      if (type && index && (*index < 0 || *index >= type.getRank()))
+        return dim.emitError("expected one of ")
+               << type.getRank() << " dimensions of " << type << ", found "
+               << *index;
+      if (isDynamic(dim.getSource())) {
+        replaceDim(dim);
+        continue;
+      }
     }
     if (auto select = dyn_cast<arith::SelectOp>(op);
         select && isDynamic(select.getResult())) {

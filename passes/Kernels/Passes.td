@@ -4,13 +4,13 @@
 include "mlir/Pass/PassBase.td"
 
 def CheckElementTypesPass : Pass<"check-element-types", "::mlir::func::FuncOp"> {
-  let summary = "refuses element types that kernels do not support";
+  let summary = "refuses element types that kernels do not support, and unknown ranks";
   let description = [{
     Elements in memory occupy whole bytes, and have a type that the artifact,
     the collectives and the data can name: i1, i8, i16, i32, i64, f16, bf16, f32
     and f64. A tensor of another type, such as `i4`, `f8E4M3FN` or
-    `complex<f32>`, is an error at the operation that creates it. The pass does
-    not change the program.
+    `complex<f32>`, is an error at the operation that creates it, and so is one
+    of unknown rank. The pass does not change the program.
 
     ```mlir
     // error: there are no kernels for elements of type 'i4': expected i1, i8, i16, i32, i64, f16, bf16, f32 or f64

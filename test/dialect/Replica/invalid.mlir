@@ -1275,7 +1275,52 @@ replica.step @s() -> (f32 {replica.metric = "m"}) {
 
 // -----
 
+// So are values that a program or another step passes, except for their rank.
+// expected-error@+1 {{expected a tensor for argument 0, found 'f32'}}
+replica.step @s(%x: f32) {
+  replica.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a tensor for result 0, found 'index'}}
+replica.step @s(%x: tensor<*xf32>) -> index {
+  %c = arith.constant 0 : index
+  replica.return %c : index
+}
+
+// -----
+
+// The size of what a program takes is checked, too.
+// expected-error@+1 {{expected at most 140737488355328 bytes, which can be addressed, for argument 0, found more in 'tensor<1099511627776x1024xf32>'}}
+replica.program @p(%it: !replica.iterator<tensor<1099511627776x1024xf32>> {replica.batches = ["x"]}) {
+  replica.return
+}
+
+// -----
+
+// expected-error@+1 {{expected at most 140737488355328 bytes, which can be addressed, for argument 0, found more in 'tensor<1099511627776x1024xf32>'}}
+replica.program @p(%x: !replica.per_replica<tensor<1099511627776x1024xf32>> {replica.batch = "x"}) {
+  replica.return
+}
+
+// -----
+
 // Bindings of one kind have different names.
+// expected-error@+1 {{expected different names in 'replica.batches', found "x" at 0 and 1}}
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}, %it: !replica.iterator<tensor<4xf32>> {replica.batches = ["x"]}) {
+  replica.return
+}
+
+// -----
+
+// expected-error@+1 {{expected different names in 'replica.result', found "r" at 0 and 1}}
+replica.program @p(%x: tensor<4xf32> {replica.scalar = "x"}) -> (tensor<4xf32> {replica.result = "r"}, tensor<4xf32> {replica.result = "r"}) {
+  replica.return %x, %x : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 // expected-error@+1 {{expected different names in 'replica.batch', found "x" at 0 and 1}}
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<4xf32> {replica.batch = "x"}) {
   replica.return

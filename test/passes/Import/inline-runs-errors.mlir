@@ -31,6 +31,18 @@ replica.step @second(%x: tensor<f32>) {
 
 // -----
 
+// What is summed over several steps is made of numbers.
+replica.step @train(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  replica.return %x : tensor<4xcomplex<f32>>
+}
+replica.program @loop(%it: !replica.iterator<tensor<4xcomplex<f32>>> {replica.batches = ["x"]}) {
+  // expected-error@+1 {{expected elements that are numbers, found 'complex<f32>' [E_DTYPE_UNSUPPORTED]}}
+  %last = replica.run_steps 5 @train(%it : !replica.iterator<tensor<4xcomplex<f32>>>) {reductions = ["sum"]} -> tensor<4xcomplex<f32>>
+  replica.return
+}
+
+// -----
+
 // A result of the last of several steps has a static shape. [7-static-shape]
 replica.step @train(%x: tensor<?xf32>) -> tensor<?xf32> {
   replica.return %x : tensor<?xf32>

@@ -56,3 +56,11 @@ func.func @complex() {
 func.func @index_argument(%n: tensor<index> {device.binding = #device.binding<batch "n">}) {
   return
 }
+
+// -----
+
+// Memory is planned for tensors of known ranks.
+// expected-error@+1 {{expected a tensor whose number of dimensions is known, found 'tensor<*xf32>'}}
+func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
+  return %x : tensor<*xf32>
+}

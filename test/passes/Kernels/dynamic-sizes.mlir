@@ -265,3 +265,17 @@ func.func @size(%x: tensor<6xf32> {device.binding = #device.binding<batch "x">},
   %y = linalg.fill ins(%one : f32) outs(%place : tensor<?xf32>) -> tensor<?xf32>
   return %y : tensor<?xf32>
 }
+
+// -----
+
+func.func @dimension(%x: tensor<4xf32>) -> index {
+  %c1 = arith.constant 1 : index
+  // expected-error@+1 {{expected one of 1 dimensions of 'tensor<4xf32>', found 1}}
+  %0 = tensor.dim %x, %c1 : tensor<4xf32>
+  return %0 : index
+}
+
+// -----
+
+// A function without a body has no sizes.
+func.func private @declared(tensor<?xf32>)

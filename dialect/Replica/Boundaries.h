@@ -1,0 +1,19 @@
+//===- Boundaries.h - What may be exchanged with a host ---------*- C++ -*-===//
+
+#ifndef LOCKSTEP_DIALECT_REPLICA_BOUNDARIES_H
+#define LOCKSTEP_DIALECT_REPLICA_BOUNDARIES_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace lockstep::replica {
+
+/// Verifies that a process can address a tensor, in which dynamic sizes count
+/// as 1. `place`, as "for argument 1, ", is part of the error.
+llvm::LogicalResult verifyAddressable(mlir::Operation *op,
+                                      const llvm::Twine &place,
+                                      mlir::RankedTensorType type);
+
+} // namespace lockstep::replica
+
+#endif
