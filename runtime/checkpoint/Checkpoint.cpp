@@ -159,6 +159,20 @@ listCheckpoints(const std::string &folder) {
   return found;
 }
 
+Status removeCheckpoints(const std::string &folder, uint64_t step,
+                         uint64_t keep, FileCalls &calls) {
+  Expected<std::map<uint64_t, std::string>> found = listCheckpoints(folder);
+  if (!found)
+    return found.status();
+  auto end = found->upper_bound(step);
+  auto count = static_cast<uint64_t>(std::distance(found->begin(), end));
+  for (auto old = found->begin(); count > keep; ++old, --count)
+    if (calls.remove(old->second.c_str()) != 0)
+      return systemError(fmt::format("'{}': cannot remove this checkpoint: {}",
+                                     old->second, std::strerror(errno)));
+  return Status::success();
+}
+
 Expected<std::optional<std::string>>
 latestCheckpoint(const std::string &folder) {
   Expected<std::map<uint64_t, std::string>> found = listCheckpoints(folder);

@@ -59,6 +59,12 @@ Expected<std::string> saveCheckpoint(const std::string &folder,
                                      std::span<const VariableView> variables,
                                      FileCalls &calls = FileCalls::system());
 
+/// Of the checkpoints with at most `step` steps, leaves the `keep` that have
+/// most, and removes the others. One with more steps, which a run may have
+/// passed over because it is damaged, is not counted.
+Status removeCheckpoints(const std::string &folder, uint64_t step,
+                         uint64_t keep, FileCalls &calls = FileCalls::system());
+
 /// The checkpoint with the most steps, by the number in its name; none if there
 /// is no checkpoint or no such folder.
 Expected<std::optional<std::string>>

@@ -177,6 +177,9 @@ Status Training::saveLocked() {
     return path.status();
   lastCheckpoint = *path;
   savedStep = state.step;
+  if (options.keep)
+    LOCKSTEP_RETURN_IF_ERROR(
+        removeCheckpoints(options.save, state.step, options.keep));
   excludePause(begin);
   return Status::success();
 }

@@ -38,6 +38,8 @@ struct Options {
   std::string save;
   /// Steps between checkpoints; 0: only at the end.
   uint64_t saveEvery = 0;
+  /// Checkpoints that are left in the folder; 0: all.
+  uint64_t keep = 0;
   bool resume = false;
 
   unsigned threads = 0;

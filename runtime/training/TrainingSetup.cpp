@@ -48,6 +48,7 @@ Status compareOptions(const Options &options, Cluster &cluster) {
        {"checkpoints (--save)", given(options.save)},
        {"steps between checkpoints (--save-every)",
         std::to_string(options.saveEvery)},
+       {"checkpoints that are kept (--keep)", std::to_string(options.keep)},
        {"resumption (--resume)", options.resume ? "yes" : "no"}});
 }
 
@@ -158,6 +159,18 @@ Status Training::prepareVariables() {
     if (!locked)
       return locked.status();
     lock = std::move(*locked);
+    // The numbers of two runs in one folder could not be told apart.
+    if (!options.resume) {
+      Expected<std::optional<std::string>> found =
+          latestCheckpoint(options.save);
+      if (!found)
+        return found.status();
+      if (*found)
+        return invalidArgument(fmt::format(
+            "'{}': expected a folder without checkpoints at the beginning of a "
+            "run, found '{}' (--resume continues its run)",
+            options.save, **found));
+    }
     LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
   }
   state.seed = options.seed.value_or(0);

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -331,6 +332,7 @@ def interpreted(tools, tmp_path):
                     *extra,
                 )
                 folder = tmp_path / f"compiled-{replicas}"
+                shutil.rmtree(folder, ignore_errors=True)
                 tools.run(
                     "lockstep-run",
                     artifact,

@@ -5,6 +5,7 @@ longer.
 
 import json
 import random
+import shutil
 
 import numpy as np
 import pytest
@@ -100,6 +101,7 @@ def results(tools, tmp_path):
         remarks = tools.run(
             "lockstep-compile", tmp_path / "step.mlir", "--replicas=3", "--check-order", "--remarks=bucket", *options, "-o", artifact,
         ).stderr  # fmt: skip
+        shutil.rmtree(tmp_path / "checkpoints", ignore_errors=True)
         tools.run(
             "lockstep-run", artifact, "--init", tmp_path / "init.safetensors", "--data", tmp_path / "data.npz",
             "--steps=3", "--save", tmp_path / "checkpoints", "--check-races",

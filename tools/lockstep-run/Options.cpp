@@ -104,6 +104,13 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Output")
       ->check(tools::atLeast<uint64_t>(1))
       ->needs(save);
+  app.add_option("--keep", options.keep,
+                 "checkpoints that are kept: after each one, those with the "
+                 "fewest steps are removed (default: all are kept)")
+      ->type_name("N")
+      ->group("Output")
+      ->check(tools::atLeast<uint64_t>(1))
+      ->needs(save);
   app.add_flag("--resume", options.resume,
                "go on from the latest checkpoint in the folder of --save, if "
                "there is one")
@@ -111,8 +118,8 @@ void addOptions(CLI::App &app, Options &options) {
       ->needs(save);
 
   // A single step on given inputs prints its results.
-  for (const char *other :
-       {"--metrics", "--save", "--save-every", "--resume", "--eval-every"})
+  for (const char *other : {"--metrics", "--save", "--save-every", "--keep",
+                            "--resume", "--eval-every"})
     inputs->excludes(app.get_option(other));
 
   app.add_option(

@@ -13,6 +13,7 @@
 #include <deque>
 #include <filesystem>
 #include <numeric>
+#include <set>
 #include <unistd.h>
 
 using namespace lockstep::runtime;
@@ -89,6 +90,39 @@ TEST(Checkpoint, FindsTheLatest) {
   EXPECT_EQ(**latestCheckpoint(folder.path),
             folder / "checkpoint-1000.safetensors");
   EXPECT_FALSE(latestCheckpoint(folder / "checkpoint-20.safetensors").ok());
+}
+
+TEST(Checkpoint, LeavesTheLatest) {
+  TemporaryFolder folder;
+  std::set<std::string> left = {"checkpoint-9.safetensors",
+                                "checkpoint-20.safetensors",
+                                "checkpoint-100.safetensors", "lock"};
+  for (const std::string &name : left)
+    folder.write(name, "");
+  folder.write("checkpoint-8.safetensors", "");
+  folder.write("checkpoint-0.safetensors", "");
+  auto names = [&] {
+    std::set<std::string> found;
+    for (const auto &entry : std::filesystem::directory_iterator(folder.path))
+      found.insert(entry.path().filename());
+    return found;
+  };
+  // The one with 100 steps is not of this run, or damaged.
+  ASSERT_TRUE(removeCheckpoints(folder.path, 20, 2).ok());
+  EXPECT_EQ(names(), left);
+  ASSERT_TRUE(removeCheckpoints(folder.path, 20, 3).ok());
+  EXPECT_EQ(names(), left);
+
+  class Failing : public FileCalls {
+    int remove(const char *) override {
+      errno = EACCES;
+      return -1;
+    }
+  } calls;
+  Status failed = removeCheckpoints(folder.path, 20, 1, calls);
+  EXPECT_EQ(failed.message(),
+            "'" + folder / "checkpoint-9.safetensors" +
+                "': cannot remove this checkpoint: Permission denied");
 }
 
 // Everything that does not fit is named, and nothing has changed.

@@ -187,6 +187,27 @@ def test_metrics_continue_on_resume(model, tmp_path):
     assert out.startswith("trained 0 steps (4 of 4 epochs)\nevaluation: error ")
 
 
+def test_keeps_some_checkpoints(model, tmp_path):
+    def saved():
+        return {path.name for path in tmp_path.glob("checkpoint-*")}
+
+    options = [f"--save={tmp_path}", "--save-every=1", "--keep=2"]
+    train(model, *options, "--steps=5")
+    assert saved() == {
+        "checkpoint-4.safetensors",
+        "checkpoint-5.safetensors",
+    }
+    # One that is damaged does not count, and is replaced.
+    (tmp_path / "checkpoint-5.safetensors").write_bytes(b"")
+    options[1] = "--save-every=10"
+    train(model, *options, "--steps=5", "--resume")
+    train(model, *options, "--steps=6", "--resume")
+    assert saved() == {
+        "checkpoint-5.safetensors",
+        "checkpoint-6.safetensors",
+    }
+
+
 def test_resume_without_a_checkpoint_begins(model, tmp_path):
     _, _, err = train(
         model, "--steps=1", f"--save={tmp_path / 'new'}", "--resume"

@@ -165,6 +165,19 @@ def test_error_of_a_truncated_archive(model, tmp_path):
     )
 
 
+def test_a_run_does_not_replace_checkpoints_of_another(model, tmp_path):
+    options = [*USUAL, f"--save={tmp_path}"]
+    train(model, "--steps=3", f"--save={tmp_path}")
+    before = (tmp_path / "checkpoint-3.safetensors").read_bytes()
+    for steps in (2, 3, 5):
+        assert failure(model, *options, f"--steps={steps}") == (
+            f"'{tmp_path}': expected a folder without checkpoints at the beginning of a run, "
+            f"found '{tmp_path}/checkpoint-3.safetensors' (--resume continues its run)"
+        )
+    assert (tmp_path / "checkpoint-3.safetensors").read_bytes() == before
+    assert len(list(tmp_path.glob("checkpoint-*"))) == 1
+
+
 def test_errors_of_resuming(model, tmp_path):
     train(model, "--steps=3", "--seed=1", f"--save={tmp_path}")
     checkpoint = tmp_path / "checkpoint-3.safetensors"

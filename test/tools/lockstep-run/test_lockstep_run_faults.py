@@ -242,14 +242,14 @@ def test_one_run_saves_to_a_folder(model, tmp_path):
     assert not list(tmp_path.glob("*.safetensors"))
     run.process.send_signal(signal.SIGTERM)
     assert run.end() == 128 + signal.SIGTERM
-    train(model, "--steps=1", f"--save={tmp_path}")
+    train(model, "--steps=1", f"--save={tmp_path}", "--resume")
 
 
 # A killed run has left its incomplete file, but its lock is released.
 def test_resumes_after_a_kill(model, tmp_path):
     train(model, "--steps=2", f"--save={tmp_path}")
     (tmp_path / "checkpoint-4.safetensors.123-0.tmp").write_bytes(b"part")
-    run = Endless(model, tmp_path)
+    run = Endless(model, tmp_path, "--resume")
     run.process.kill()
     run.end()
     _, _, err = train(model, "--steps=4", f"--save={tmp_path}", "--resume")
