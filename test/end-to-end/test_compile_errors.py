@@ -2,6 +2,10 @@
 program, and a non-zero status.
 """
 
+import os
+import pty
+import subprocess
+
 import pytest
 
 #: A step; the body makes `%r` of `%x`.
@@ -143,9 +147,49 @@ def test_output_that_cannot_be_written(tools, examples, tmp_path):
         check=False,
     )
     assert done.returncode == 1
-    assert (
-        f"cannot open output file '{output}': No such file or directory"
-        in done.stderr
+    assert f"cannot write '{output}': No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--stop-after=lower"]])
+@pytest.mark.parametrize("name", ["/dev/full", "-"])
+def test_a_disk_without_space(tools, examples, tmp_path, name, options):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            tools.command(
+                "lockstep-compile",
+                examples("digits-mlp").source,
+                "--replicas=2",
+                "-o",
+                name,
+                *options,
+            ),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"lockstep-compile: error: cannot write '{name}': No space left on device\n"
+    )
+
+
+def test_no_artifact_is_printed_on_a_terminal(tools, examples):
+    terminal, end = pty.openpty()
+    done = subprocess.run(
+        tools.command(
+            "lockstep-compile", examples("digits-mlp").source, "--replicas=2"
+        ),
+        stdout=end,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(end)
+    os.close(terminal)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "lockstep-compile: error: expected -o FILE: an artifact is binary, and the standard output is a terminal\n"
     )
 
 

@@ -234,14 +234,25 @@ writeArtifact(mlir::ModuleOp module, llvm::raw_ostream &os, bool allowUnproven,
 /// written directly.
 llvm::Error
 writeOutput(llvm::StringRef name,
-            const std::function<llvm::Error(llvm::raw_ostream &)> &write) {
+            llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
+  auto checked = [&](llvm::raw_ostream &os) -> llvm::Error {
+    if (llvm::Error error = write(os))
+      return error;
+    // As if the disk is full. A stream that is destroyed with its error ends
+    // the process.
+    auto &file = static_cast<llvm::raw_fd_ostream &>(os);
+    file.flush();
+    std::error_code code = file.error();
+    file.clear_error();
+    return llvm::errorCodeToError(code);
+  };
   llvm::sys::fs::file_status status;
   bool exists = !llvm::sys::fs::status(name, status);
   if (name == "-" || !exists || llvm::sys::fs::is_regular_file(status))
-    return llvm::writeToOutput(name, write);
+    return llvm::writeToOutput(name, checked);
   std::error_code code;
   llvm::raw_fd_ostream stream(name, code);
-  return code ? llvm::errorCodeToError(code) : write(stream);
+  return code ? llvm::errorCodeToError(code) : checked(stream);
 }
 
 /// Reads the value of --bucket. Returns false if it is none of the modes.
@@ -363,6 +374,9 @@ int main(int argc, char **argv) {
   const bool allowUnproven = line.allowUnproven;
   const std::string errorsName = line.errors;
 
+  if (stopStage.empty() && outputName == "-" && llvm::outs().is_displayed())
+    return fail("expected -o FILE: an artifact is binary, and the standard "
+                "output is a terminal");
   // Report a missing key before the compilation.
   auto key = readSigningKey(line);
   if (!key)
@@ -452,6 +466,6 @@ int main(int argc, char **argv) {
     llvm::consumeError(std::move(error));
     return 1;
   }
-  return fail("cannot open output file '" + outputName +
+  return fail("cannot write '" + outputName +
               "': " + llvm::errorToErrorCode(std::move(error)).message());
 }

@@ -9,7 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 
 using namespace lockstep::tools;
@@ -114,6 +116,7 @@ int main(int argc, char **argv) {
                                       : toText(*result, topology->name);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
       std::fflush(stdout) != 0)
-    return fail("cannot write the result");
+    return fail(
+        fmt::format("cannot write the result: {}", std::strerror(errno)));
   return exitSuccess;
 }
