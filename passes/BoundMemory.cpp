@@ -138,6 +138,7 @@ ScheduleComparison::listOptions(bool mayDivide, int64_t exchangedBytes) const {
         continue;
       CompileOptions others = options;
       others.shardUpdate = mode;
+      others.padFrom = 0;
       others.overlap = overlap;
       bool plan = options.bucket && options.planBuckets;
       if (mode != options.shardUpdate || overlap != options.overlap)

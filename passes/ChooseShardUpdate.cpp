@@ -27,8 +27,8 @@ Location getScatterLocation(ModuleOp module) {
   return found;
 }
 
-bool hasDividedVariables(ModuleOp module) {
-  return llvm::any_of(
+int64_t countDividedVariables(ModuleOp module) {
+  return llvm::count_if(
       module.getOps<replica::VariableOp>(),
       [](replica::VariableOp variable) { return variable.getWholeShape(); });
 }
@@ -73,23 +73,40 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
     return choice;
   };
 
+  auto secondsOf = [&](const ScheduleChoice &choice) {
+    return predictStepSeconds(*choice.scheduled, *topology, *replicas);
+  };
+
   options.shardUpdate = ShardUpdate::On;
   ScheduleChoice divided{options, lowered.clone(), {}};
+  // With padding, a gradient and a gathered value are copied. The update of a
+  // variable that takes no longer to read than these kernels to launch gains
+  // less than that, but in the same exchange as others it may cost less.
+  options.padFrom = static_cast<int64_t>(2 * topology->compute.launchSeconds *
+                                         topology->compute.bytesPerSecond);
+  ScheduleChoice unpadded{options, lowered.clone(), {}};
+  options.padFrom = 0;
   options.shardUpdate = ShardUpdate::Off;
-  if (failed(runStages(divided, Stage::Lower, Stage::Simplify)))
+  if (failed(runStages(divided, Stage::Lower, Stage::Simplify)) ||
+      failed(runStages(unpadded, Stage::Lower, Stage::Simplify)))
     return failure();
-  if (!hasDividedVariables(*divided.scheduled))
+  int64_t count = countDividedVariables(*divided.scheduled),
+          countUnpadded = countDividedVariables(*unpadded.scheduled);
+  if (count == 0)
     return finish({options, nullptr, {}});
   Location location = getScatterLocation(*divided.scheduled);
   ScheduleChoice whole{options, lowered.clone(), {}};
   if (failed(runStages(divided, Stage::Simplify, Stage::Schedule)) ||
       failed(runStages(whole, Stage::Lower, Stage::Schedule)))
     return failure();
+  if (countUnpadded > 0 && countUnpadded < count) {
+    if (failed(runStages(unpadded, Stage::Simplify, Stage::Schedule)))
+      return failure();
+    if (secondsOf(unpadded) <= secondsOf(divided))
+      divided = std::move(unpadded);
+  }
 
-  double dividedSeconds =
-      predictStepSeconds(*divided.scheduled, *topology, *replicas);
-  double wholeSeconds =
-      predictStepSeconds(*whole.scheduled, *topology, *replicas);
+  double dividedSeconds = secondsOf(divided), wholeSeconds = secondsOf(whole);
   ScheduleChoice choice = finish(
       dividedSeconds < wholeSeconds ? std::move(divided) : std::move(whole));
   remark::analysis(location, decision(Stage::Simplify, "ShardUpdate", ""))

@@ -84,6 +84,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   if (options.shardUpdate == ShardUpdate::On) {
     ShardVariablesPassOptions shard;
     shard.reassociate = options.reassociate;
+    shard.padFrom = options.padFrom;
     pm.addPass(createShardVariablesPass(shard));
   }
   checkOrder(pm, options);

@@ -41,6 +41,9 @@ struct CompileOptions {
   bool reassociate = false;
   /// Part of -O2. `Auto` is `Off` unless `chooseShardUpdate` has replaced it.
   ShardUpdate shardUpdate = ShardUpdate::Auto;
+  /// Bytes from which variables are divided though their parts need padding;
+  /// `chooseShardUpdate` sets it.
+  int64_t padFrom = 0;
   /// What the schedule is made for: the name of a preset or of a JSON file;
   /// empty keeps the module's.
   std::string topology;
@@ -96,9 +99,10 @@ bool mayDivideVariables(mlir::ModuleOp module, const CompileOptions &options);
 /// Decides whether variables are divided: if the time of the steps, as the
 /// model of the topology predicts it for their schedules, is then shorter.
 /// `lowered`, which has passed the stage `Lower`, is not changed; copies of it
-/// are compiled by `run` up to their schedules, with and without. `remarks`
-/// keeps what it has, and gets a remark with both times; those of the copies
-/// are in the choice. Fails, with an error emitted, if a stage fails.
+/// are compiled by `run` up to their schedules, with and without, and with
+/// small variables left whole whose parts would need padding. `remarks` keeps
+/// what it has, and gets a remark with the times; those of the chosen copy are
+/// in the choice. Fails, with an error emitted, if a stage fails.
 mlir::FailureOr<ScheduleChoice> chooseShardUpdate(mlir::ModuleOp lowered,
                                                   CompileOptions options,
                                                   RunStages run,

@@ -129,7 +129,8 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
     are summed in the same order.
 
     Where the replicas do not divide the number of elements, the parts are those
-    of the tensor with zeros behind its last element. A variable is divided if
+    of the tensor with zeros behind its last element; a variable of less than
+    `pad-from` bytes is left whole instead. A variable is divided if
     it has an element for each replica, if its new value is computed element by
     element from sums of replicas, from variables, and from values that all
     replicas have, and if nothing else needs these sums whole, such as the norm
@@ -162,7 +163,8 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"reassociate", "reassociate", "bool", /*default=*/"false", "add the elements of a divided value in another order">];
+  let options = [Option<"reassociate", "reassociate", "bool", /*default=*/"false", "add the elements of a divided value in another order">,
+    Option<"padFrom", "pad-from", "int64_t", /*default=*/"0", "bytes from which a variable is divided though its parts need padding">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::lockstep::collective::CollectiveDialect"];
 }

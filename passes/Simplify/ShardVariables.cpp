@@ -137,6 +137,11 @@ private:
       else if (variable.getInitialAttr() &&
                !variable.getInitialAttr().isSplat())
         refuse(name, "the elements of its initial value differ");
+      else if (type.getNumElements() % replicas != 0 &&
+               getByteSize(type) < padFrom)
+        refuse(name, std::to_string(replicas) +
+                         " replicas do not divide its elements, and copies "
+                         "with padding would take longer than it saves");
     }
   }
 
