@@ -141,7 +141,8 @@ ScheduleComparison::listOptions(bool mayDivide, int64_t exchangedBytes) const {
       others.padFrom = 0;
       others.overlap = overlap;
       bool plan = options.bucket && options.planBuckets;
-      if (mode != options.shardUpdate || overlap != options.overlap)
+      if (mode != options.shardUpdate || overlap != options.overlap ||
+          options.padFrom != 0)
         add(others, plan ? "optimal buckets" : "the given buckets");
       if (!plan)
         continue;

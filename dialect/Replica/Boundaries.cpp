@@ -15,25 +15,42 @@ using namespace mlir;
 /// The maximum number of bytes that a process can address.
 static constexpr int64_t kMaxTensorBytes = int64_t(1) << 47;
 
-static bool isAddressable(RankedTensorType type) {
+static bool isAddressable(RankedTensorType type, ArrayRef<int64_t> bounds) {
   Type element = type.getElementType();
   int64_t bytes = element.isIntOrFloat() ? getElementBytes(element) : 1;
   if (llvm::is_contained(type.getShape(), 0))
     return true;
-  for (int64_t size : type.getShape())
-    if (!ShapedType::isDynamic(size) &&
-        (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxTensorBytes))
+  for (int64_t size : type.getShape()) {
+    if (ShapedType::isDynamic(size)) {
+      size = bounds.empty() ? 1 : bounds.front();
+      bounds = bounds.drop_front(bounds.empty() ? 0 : 1);
+    }
+    if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxTensorBytes)
       return false;
+  }
   return true;
 }
 
 LogicalResult replica::verifyAddressable(Operation *op, const Twine &place,
-                                         RankedTensorType type) {
-  if (isAddressable(type))
+                                         RankedTensorType type,
+                                         ArrayRef<int64_t> bounds) {
+  if (isAddressable(type, bounds))
     return success();
-  return op->emitOpError("expected at most ")
-         << kMaxTensorBytes << " bytes, which can be addressed, " << place
-         << "found more in " << type;
+  InFlightDiagnostic diagnostic = op->emitOpError("expected at most ")
+                                  << kMaxTensorBytes
+                                  << " bytes, which can be addressed, " << place
+                                  << "found more in " << type;
+  if (!bounds.empty())
+    diagnostic << " with the bounds " << bounds;
+  return diagnostic;
+}
+
+/// The bounds of the dynamic sizes of an argument, if it has some.
+static ArrayRef<int64_t> getBounds(FunctionOpInterface function,
+                                   unsigned index) {
+  auto bounds =
+      function.getArgAttrOfType<DenseI64ArrayAttr>(index, "replica.bounds");
+  return bounds ? bounds.asArrayRef() : ArrayRef<int64_t>();
 }
 
 /// Verifies that `name`, that of argument or result `index`, is not one of
@@ -52,17 +69,33 @@ static LogicalResult addName(Operation *op, StringRef what, StringAttr name,
 
 static LogicalResult verifyNames(FunctionOpInterface function) {
   llvm::StringMap<unsigned> batches, metrics, results;
+  // The sizes of a batch "x" that are not known come as "x.dim0" and so on.
+  auto addBatch = [&](StringRef what, StringAttr name, Type type, unsigned i) {
+    if (failed(addName(function, what, name, i, batches)))
+      return failure();
+    auto tensor = dyn_cast_or_null<RankedTensorType>(getComponent(type));
+    for (int64_t d = 0; name && tensor && d < tensor.getRank(); ++d)
+      if (tensor.isDynamicDim(d) &&
+          failed(addName(function, what,
+                         StringAttr::get(function.getContext(),
+                                         name.getValue() + ".dim" + Twine(d)),
+                         i, batches)))
+        return failure();
+    return success();
+  };
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     constexpr StringLiteral batch = "replica.batch", list = "replica.batches";
-    if (failed(addName(function, batch,
-                       function.getArgAttrOfType<StringAttr>(i, batch), i,
-                       batches)))
+    Type type = function.getArgumentTypes()[i];
+    if (failed(addBatch(batch, function.getArgAttrOfType<StringAttr>(i, batch),
+                        type, i)))
       return failure();
-    if (auto names = function.getArgAttrOfType<ArrayAttr>(i, list))
-      for (Attribute name : names)
-        if (failed(addName(function, list, dyn_cast<StringAttr>(name), i,
-                           batches)))
-          return failure();
+    auto names = function.getArgAttrOfType<ArrayAttr>(i, list);
+    auto iterator = dyn_cast<IteratorType>(type);
+    if (!names || !iterator || names.size() != iterator.getElements().size())
+      continue;
+    for (auto [name, element] : llvm::zip_equal(names, iterator.getElements()))
+      if (failed(addBatch(list, dyn_cast<StringAttr>(name), element, i)))
+        return failure();
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     constexpr StringLiteral metric = "replica.metric",
@@ -86,12 +119,13 @@ static LogicalResult verifyNames(FunctionOpInterface function) {
 /// one of the attributes `roles`, which bind it to something of the host.
 static LogicalResult verifyBoundary(StepOp step, const Twine &what, Type type,
                                     DictionaryAttr attributes,
-                                    ArrayRef<StringRef> roles) {
+                                    ArrayRef<StringRef> roles,
+                                    ArrayRef<int64_t> bounds = {}) {
   auto role = llvm::find_if(roles, [&](StringRef each) {
     return attributes && attributes.contains(each);
   });
   if (auto tensor = dyn_cast<RankedTensorType>(type))
-    return verifyAddressable(step, "for " + what + ", ", tensor);
+    return verifyAddressable(step, "for " + what + ", ", tensor, bounds);
   // Those of a step that a program runs may have any rank; the collectives
   // refuse ranks that differ.
   if (role == roles.end() && isa<TensorType>(type))
@@ -107,7 +141,8 @@ LogicalResult StepOp::verify() {
     if (failed(verifyBoundary(
             *this, "argument " + Twine(i), type,
             function_interface_impl::getArgAttrDict(*this, i),
-            {"replica.batch", "replica.scalar", "replica.variable"})))
+            {"replica.batch", "replica.scalar", "replica.variable"},
+            getBounds(*this, i))))
       return failure();
   for (auto [i, type] : llvm::enumerate(getResultTypes()))
     if (failed(
@@ -163,14 +198,18 @@ LogicalResult ProgramOp::verify() {
                << iterator.getElements().size() << " tensors of argument "
                << index;
       int64_t dynamic = 0;
+      ArrayRef<int64_t> left = getBounds(*this, index);
       for (Type element : iterator.getElements()) {
         auto tensor = dyn_cast<RankedTensorType>(element);
         if (!tensor)
           return emitOpError("expected an iterator over ranked tensors, found ")
                  << element;
         if (failed(verifyAddressable(
-                *this, "for argument " + Twine(index) + ", ", tensor)))
+                *this, "for argument " + Twine(index) + ", ", tensor,
+                left.take_front(tensor.getNumDynamicDims()))))
           return failure();
+        left = left.drop_front(
+            std::min<size_t>(left.size(), tensor.getNumDynamicDims()));
         dynamic += tensor.getNumDynamicDims();
       }
       auto bounds =
@@ -194,7 +233,7 @@ LogicalResult ProgramOp::verify() {
     if (auto component = dyn_cast_or_null<RankedTensorType>(getComponent(type));
         component &&
         failed(verifyAddressable(*this, "for argument " + Twine(index) + ", ",
-                                 component)))
+                                 component, getBounds(*this, index))))
       return failure();
     if (scalar && !isa<RankedTensorType>(type))
       return emitOpError(

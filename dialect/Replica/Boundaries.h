@@ -8,11 +8,13 @@
 
 namespace lockstep::replica {
 
-/// Verifies that a process can address a tensor, in which dynamic sizes count
-/// as 1. `place`, as "for argument 1, ", is part of the error.
+/// Verifies that a process can address a tensor. Dynamic sizes count as their
+/// `bounds`, or as 1 if these are fewer. `place`, as "for argument 1, ", is
+/// part of the error.
 llvm::LogicalResult verifyAddressable(mlir::Operation *op,
                                       const llvm::Twine &place,
-                                      mlir::RankedTensorType type);
+                                      mlir::RankedTensorType type,
+                                      llvm::ArrayRef<int64_t> bounds = {});
 
 } // namespace lockstep::replica
 

@@ -140,8 +140,9 @@ private:
       else if (type.getNumElements() % replicas != 0 &&
                getByteSize(type) < padFrom)
         refuse(name, std::to_string(replicas) +
-                         " replicas do not divide its elements, and copies "
-                         "with padding would take longer than it saves");
+                         " replicas do not divide its elements, and its parts "
+                         "are padded only from " +
+                         bytesText(padFrom) + " on");
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -160,14 +161,18 @@ listCheckpoints(const std::string &folder) {
 }
 
 Status removeCheckpoints(const std::string &folder, uint64_t step,
-                         uint64_t keep, FileCalls &calls) {
+                         uint64_t keep, std::span<const std::string> damaged,
+                         FileCalls &calls) {
   Expected<std::map<uint64_t, std::string>> found = listCheckpoints(folder);
   if (!found)
     return found.status();
+  std::erase_if(*found, [&](const auto &checkpoint) {
+    return std::ranges::find(damaged, checkpoint.second) != damaged.end();
+  });
   auto end = found->upper_bound(step);
   auto count = static_cast<uint64_t>(std::distance(found->begin(), end));
   for (auto old = found->begin(); count > keep; ++old, --count)
-    if (calls.remove(old->second.c_str()) != 0)
+    if (calls.remove(old->second.c_str()) != 0 && errno != ENOENT)
       return systemError(fmt::format("'{}': cannot remove this checkpoint: {}",
                                      old->second, std::strerror(errno)));
   return Status::success();
@@ -211,6 +216,7 @@ restoreLatestCheckpoint(const std::string &folder,
     if (!state && state.status().code() != StatusCode::corrupted)
       return state.status();
     if (!state) {
+      result.damagedPaths.push_back(checkpoint->second);
       result.damaged.push_back(state.status().message());
       continue;
     }

@@ -60,10 +60,11 @@ Expected<std::string> saveCheckpoint(const std::string &folder,
                                      FileCalls &calls = FileCalls::system());
 
 /// Of the checkpoints with at most `step` steps, leaves the `keep` that have
-/// most, and removes the others. One with more steps, which a run may have
-/// passed over because it is damaged, is not counted.
+/// most, and removes the others. Those in `damaged`, and those with more steps,
+/// are neither counted nor removed.
 Status removeCheckpoints(const std::string &folder, uint64_t step,
-                         uint64_t keep, FileCalls &calls = FileCalls::system());
+                         uint64_t keep, std::span<const std::string> damaged,
+                         FileCalls &calls = FileCalls::system());
 
 /// The checkpoint with the most steps, by the number in its name; none if there
 /// is no checkpoint or no such folder.
@@ -80,8 +81,8 @@ restoreCheckpoint(const std::string &path,
 struct RestoredCheckpoint {
   std::string path;
   TrainingState state;
-  /// Errors of the damaged checkpoints with more steps.
-  std::vector<std::string> damaged = {};
+  /// The damaged checkpoints with more steps, and their errors.
+  std::vector<std::string> damagedPaths = {}, damaged = {};
 };
 
 /// Sets all variables from the undamaged checkpoint with the most steps; none

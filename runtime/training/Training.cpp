@@ -177,9 +177,11 @@ Status Training::saveLocked() {
     return path.status();
   lastCheckpoint = *path;
   savedStep = state.step;
+  // A damaged one may have been replaced.
+  std::erase(damaged, lastCheckpoint);
   if (options.keep)
     LOCKSTEP_RETURN_IF_ERROR(
-        removeCheckpoints(options.save, state.step, options.keep));
+        removeCheckpoints(options.save, state.step, options.keep, damaged));
   excludePause(begin);
   return Status::success();
 }

@@ -147,6 +147,8 @@ private:
   StepRecord record;
   std::optional<uint64_t> evaluatedStep, savedStep;
   std::string lastCheckpoint;
+  /// Paths of checkpoints that the run has passed over.
+  std::vector<std::string> damaged;
   /// The lock of the folder for checkpoints, held while this run may save
   /// there.
   runtime::FolderLock lock;

@@ -165,7 +165,9 @@ Status Training::prepareVariables() {
           latestCheckpoint(options.save);
       if (!found)
         return found.status();
-      if (*found)
+      // One of no steps, as a run leaves that ends in its first one, has
+      // nothing that is not in --init.
+      if (*found && !(*found)->ends_with("checkpoint-0.safetensors"))
         return invalidArgument(fmt::format(
             "'{}': expected a folder without checkpoints at the beginning of a "
             "run, found '{}' (--resume continues its run)",
@@ -188,6 +190,7 @@ Status Training::prepareVariables() {
     if (const std::optional<RestoredCheckpoint> &restored = *latest) {
       for (const std::string &damage : restored->damaged)
         printNote(fmt::format("damaged, and passed over: {}", damage));
+      damaged = restored->damagedPaths;
       if (options.seed && *options.seed != restored->state.seed)
         return invalidArgument(fmt::format(
             "'{}': expected --seed={}, with which the run began, found {}",

@@ -236,7 +236,9 @@ llvm::Error
 writeOutput(llvm::StringRef name,
             llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
   auto checked = [&](llvm::raw_ostream &os) -> llvm::Error {
-    if (llvm::Error error = write(os))
+    llvm::Error error = write(os);
+    // LLVM's stream for /dev/null has no file.
+    if (error || name == "/dev/null")
       return error;
     // As if the disk is full. A stream that is destroyed with its error ends
     // the process.

@@ -1306,6 +1306,29 @@ replica.program @p(%x: !replica.per_replica<tensor<1099511627776x1024xf32>> {rep
 
 // -----
 
+// Sizes that are not known count as their bounds.
+// expected-error@+1 {{expected at most 140737488355328 bytes, which can be addressed, for argument 0, found more in 'tensor<?x1024xf32>' with the bounds 4611686018427387904}}
+replica.program @p(%it: !replica.iterator<tensor<?xf32>, tensor<?x1024xf32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8, 4611686018427387904>}) {
+  replica.return
+}
+
+// -----
+
+// expected-error@+1 {{expected at most 140737488355328 bytes, which can be addressed, for argument 0, found more in 'tensor<?x1024xf32>' with the bounds 4611686018427387904}}
+replica.step @s(%x: tensor<?x1024xf32> {replica.batch = "x", replica.bounds = array<i64: 4611686018427387904>}) {
+  replica.return
+}
+
+// -----
+
+// A batch comes with its sizes.
+// expected-error@+1 {{expected different names in 'replica.batches', found "x.dim0" at 0 and 0}}
+replica.program @p(%it: !replica.iterator<tensor<?x3xf32>, tensor<100xf32>> {replica.batches = ["x", "x.dim0"], replica.bounds = array<i64: 8>}) {
+  replica.return
+}
+
+// -----
+
 // Bindings of one kind have different names.
 // expected-error@+1 {{expected different names in 'replica.batches', found "x" at 0 and 1}}
 replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}, %it: !replica.iterator<tensor<4xf32>> {replica.batches = ["x"]}) {

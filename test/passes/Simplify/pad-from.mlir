@@ -1,8 +1,8 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(shard-variables{pad-from=37})" --remark-format=emitRemark --remarks-filter=simplify 2>&1 | FileCheck %s
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(shard-variables{pad-from=36})" | FileCheck %s --check-prefix=ALL
 
-// Two replicas do not divide nine elements, 36 bytes: with padding, copies would take longer than a divided update saves.
-// CHECK-DAG: remark: [Missed] NotDivided | Category:simplify | Function=odd | Remark="variable 'odd' (9xi32) is not divided among the replicas: 2 replicas do not divide its elements, and copies with padding would take longer than it saves"
+// Two replicas do not divide nine elements, 36 bytes.
+// CHECK-DAG: remark: [Missed] NotDivided | Category:simplify | Function=odd | Remark="variable 'odd' (9xi32) is not divided among the replicas: 2 replicas do not divide its elements, and its parts are padded only from 37 B on"
 // CHECK-DAG: remark: [Passed] Divided | Category:simplify | Function=even |
 // CHECK: replica.variable @even : tensor<4xi32>
 // CHECK: replica.variable @odd : tensor<9xi32> {initial

@@ -108,9 +108,13 @@ TEST(Checkpoint, LeavesTheLatest) {
     return found;
   };
   // The one with 100 steps is not of this run, or damaged.
-  ASSERT_TRUE(removeCheckpoints(folder.path, 20, 2).ok());
+  ASSERT_TRUE(removeCheckpoints(folder.path, 20, 2, {}).ok());
   EXPECT_EQ(names(), left);
-  ASSERT_TRUE(removeCheckpoints(folder.path, 20, 3).ok());
+  ASSERT_TRUE(removeCheckpoints(folder.path, 20, 3, {}).ok());
+  EXPECT_EQ(names(), left);
+
+  const std::string damaged[] = {folder / "checkpoint-20.safetensors"};
+  ASSERT_TRUE(removeCheckpoints(folder.path, 20, 1, damaged).ok());
   EXPECT_EQ(names(), left);
 
   class Failing : public FileCalls {
@@ -119,7 +123,7 @@ TEST(Checkpoint, LeavesTheLatest) {
       return -1;
     }
   } calls;
-  Status failed = removeCheckpoints(folder.path, 20, 1, calls);
+  Status failed = removeCheckpoints(folder.path, 20, 1, {}, calls);
   EXPECT_EQ(failed.message(),
             "'" + folder / "checkpoint-9.safetensors" +
                 "': cannot remove this checkpoint: Permission denied");

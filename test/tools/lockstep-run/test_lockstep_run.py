@@ -197,15 +197,23 @@ def test_keeps_some_checkpoints(model, tmp_path):
         "checkpoint-4.safetensors",
         "checkpoint-5.safetensors",
     }
-    # One that is damaged does not count, and is replaced.
+    # One that is damaged neither counts nor is removed.
     (tmp_path / "checkpoint-5.safetensors").write_bytes(b"")
     options[1] = "--save-every=10"
-    train(model, *options, "--steps=5", "--resume")
     train(model, *options, "--steps=6", "--resume")
-    assert saved() == {
-        "checkpoint-5.safetensors",
-        "checkpoint-6.safetensors",
-    }
+    assert saved() == {f"checkpoint-{i}.safetensors" for i in (4, 5, 6)}
+    # If it is written again, it does.
+    (tmp_path / "checkpoint-6.safetensors").unlink()
+    options[1] = "--save-every=1"
+    train(model, *options, "--steps=7", "--resume")
+    assert saved() == {f"checkpoint-{i}.safetensors" for i in (6, 7)}
+
+
+def test_a_run_without_steps_can_be_repeated(model, tmp_path):
+    options = [f"--save={tmp_path}", "--steps=0"]
+    train(model, *options)
+    assert (tmp_path / "checkpoint-0.safetensors").exists()
+    train(model, f"--save={tmp_path}", "--steps=1")
 
 
 def test_resume_without_a_checkpoint_begins(model, tmp_path):
