@@ -27,6 +27,10 @@ using BucketCandidates =
 
 BucketCandidates findBucketCandidates(mlir::Block &block);
 
+/// The part of a collective's latency by which the exchange may end later if
+/// that saves a collective, or keeps kernels where they are.
+inline constexpr double kSlack = 0.1;
+
 /// The collectives of one key, for a link that works beside kernels.
 struct KeyTraffic {
   llvm::SmallVector<collective::StartOp> starts;
@@ -39,9 +43,8 @@ struct KeyTraffic {
   /// When their results are needed, if that decides (`findNeeds`).
   std::vector<double> needs;
 
-  /// How much later the exchange may end, in seconds, if that saves a
-  /// collective: a part of a collective's latency.
-  double getSlack() const { return traffic.time.seconds(0) * 0.1; }
+  /// In seconds.
+  double getSlack() const { return traffic.time.seconds(0) * kSlack; }
 };
 
 /// The traffic of each key, without times; `bytesPerPack` as for

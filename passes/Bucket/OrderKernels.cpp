@@ -59,7 +59,7 @@ public:
     double latency = getLatency();
     double least = latency + runtime::leastEndOfOrders(jobs);
     std::vector<size_t> order = runtime::planKernelOrder(
-        jobs, sumIndependent() - latency, 0.1 * latency);
+        jobs, sumIndependent() - latency, kSlack * latency);
     for (size_t i : order)
       ops[i]->moveBefore(&block, block.end());
     sortByNeed();

@@ -165,8 +165,8 @@ Status Training::prepareVariables() {
           latestCheckpoint(options.save);
       if (!found)
         return found.status();
-      // One of no steps, as a run leaves that ends in its first one, has
-      // nothing that is not in --init.
+      // A run that fails in its first step leaves a checkpoint of 0 steps,
+      // which has only initial values.
       if (*found && !(*found)->ends_with("checkpoint-0.safetensors"))
         return invalidArgument(fmt::format(
             "'{}': expected a folder without checkpoints at the beginning of a "

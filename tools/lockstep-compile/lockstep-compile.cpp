@@ -240,8 +240,8 @@ writeOutput(llvm::StringRef name,
     // LLVM's stream for /dev/null has no file.
     if (error || name == "/dev/null")
       return error;
-    // As if the disk is full. A stream that is destroyed with its error ends
-    // the process.
+    // A stream that is destroyed with an error, such as a full disk, ends the
+    // process.
     auto &file = static_cast<llvm::raw_fd_ostream &>(os);
     file.flush();
     std::error_code code = file.error();
