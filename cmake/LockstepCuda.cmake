@@ -102,6 +102,7 @@ lockstep_add_plugin(cuda
   device/cuda/CudaContext.cpp
   device/cuda/CudaDevice.cpp
   device/cuda/CudaEvent.cpp
+  device/cuda/CudaGraph.cpp
   device/cuda/CudaModule.cpp
   device/cuda/CudaQueue.cpp
   device/cuda/CudaReductions.cpp

@@ -87,6 +87,7 @@ lockstep_options defaultOptions() {
   options.struct_size = sizeof(options);
   options.deadline_seconds = 60;
   options.executors = 1;
+  options.record_runs = 1;
   return options;
 }
 
@@ -172,6 +173,7 @@ lockstep_status lockstep_session_open(const char *path,
     sessionOptions.checkFinite = known->check_finite != 0;
     sessionOptions.shadowVariables = known->shadow_variables != 0;
     sessionOptions.checkMirrored = known->check_mirrored;
+    sessionOptions.recordRuns = known->record_runs != 0;
     sessionOptions.onDeadline =
         reporter(known->on_deadline, known->report_context);
     sessionOptions.onLongWait =

@@ -150,6 +150,10 @@ typedef struct lockstep_options {
    * colon; NULL: that of the environment variable LOCKSTEP_TRANSPORT, else
    * "threads". */
   const char *transport;
+  /* On a device that records commands, such as "cuda": not 0, as by default,
+   * enqueues the later runs of a program as a whole, as recorded in the second
+   * one, if its commands are the same in every run. */
+  int record_runs;
 } lockstep_options;
 
 /* A tensor: its name, type and where it is. `shape` has `rank` entries. This

@@ -119,6 +119,14 @@ struct DeviceReduction {
   std::span<std::byte *const> results;
 };
 
+/// Commands of several queues that have been recorded, to be executed as a
+/// whole and more than once. Destroyed before these queues, when none of its
+/// commands is in execution.
+class CommandGraph {
+public:
+  virtual ~CommandGraph() = default;
+};
+
 /// A sequence of commands. Any thread may use a queue; commands that threads
 /// add concurrently execute in some order. Spans are copied; host memory must
 /// stay valid until an event recorded after the command is complete.
@@ -150,6 +158,27 @@ public:
   /// this call.
   virtual void wait(const Event &event) = 0;
 
+  /// Until `endRecording`, commands of this queue and of `others` are kept
+  /// instead of executed. They may wait for events that have been recorded
+  /// since, but not transfer from and to the host, nor record events with a
+  /// callback: these are errors of `endRecording`. Error: devices that do not
+  /// record (`Device::canRecord`).
+  virtual Status beginRecording(std::span<Queue *const> others) {
+    (void)others;
+    return unsupported("the device does not record commands");
+  }
+  /// All queues execute commands again, whether there is an error or not.
+  /// Error: a command could not be recorded.
+  virtual Expected<std::unique_ptr<CommandGraph>> endRecording() {
+    return unsupported("the device does not record commands");
+  }
+  /// Executes what has been recorded with this queue as the first one: after
+  /// the earlier commands of this queue, and before the later ones. For the
+  /// other queues, the caller orders commands before and after it by events.
+  /// Each queue counts its part among its own commands. Not while the device
+  /// still executes the graph.
+  virtual void execute(CommandGraph &graph) { (void)graph; }
+
   /// The numbers of commands that were enqueued, and that have been executed.
   /// From any thread.
   virtual uint64_t enqueued() const = 0;
@@ -166,6 +195,8 @@ public:
   virtual std::string_view kind() const = 0;
   /// Whether it is a host device; if so, it has neither queues nor events.
   virtual bool isHost() const = 0;
+  /// Whether queues record commands.
+  virtual bool canRecord() const { return false; }
   /// Loads the kernels that an artifact has for this device. `target` selects
   /// among them; empty: the best ones. Errors: the artifact has no such
   /// kernels, they are damaged, or they are not for this machine. An artifact

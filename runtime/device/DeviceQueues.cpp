@@ -5,6 +5,7 @@
 namespace lockstep::runtime {
 
 std::optional<uint32_t> DevicePosition::find(uint64_t executed) const {
+  executed -= shifted.load(std::memory_order_acquire);
   uint64_t count = notes.load(std::memory_order_acquire);
   for (uint64_t i = count; i > 0 && count - i < size; --i) {
     const Note &note = ring[(i - 1) % size];
@@ -17,11 +18,13 @@ std::optional<uint32_t> DevicePosition::find(uint64_t executed) const {
 Expected<std::unique_ptr<DeviceQueues>>
 DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   auto queues = std::make_unique<DeviceQueues>();
-  if (Expected<Queue *> exchange = queues->addExchange(device); !exchange)
+  if (Expected<ExchangeQueue *> exchange = queues->addExchange(device);
+      !exchange)
     return exchange.status();
   for (uint32_t i = 0; i < replicas; ++i) {
     ReplicaQueue &replica = queues->replicas.emplace_back();
     replica.ready = device.createEvent([&events] { events.notify(); });
+    replica.arrived = device.createEvent({});
     constexpr uint64_t largestScalar = 8;
     LOCKSTEP_RETURN_IF_ERROR(
         device.allocateHost(largestScalar).moveTo(replica.scalar));
@@ -30,11 +33,13 @@ DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   return queues;
 }
 
-Expected<Queue *> DeviceQueues::addExchange(Device &device) {
-  ExchangeQueue added;
-  LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(added.queue));
+Expected<ExchangeQueue *> DeviceQueues::addExchange(Device &device) {
+  std::unique_ptr<Queue> queue;
+  LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(queue));
+  ExchangeQueue &added = exchanges.emplace_back();
+  added.queue = std::move(queue);
   added.end = device.createEvent({});
-  return exchanges.emplace_back(std::move(added)).queue.get();
+  return &added;
 }
 
 void DeviceQueues::recordEnd() {

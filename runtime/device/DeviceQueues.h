@@ -7,6 +7,7 @@
 #include "runtime/support/Futex.h"
 
 #include <array>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,11 @@ public:
     note.enqueued.store(enqueued, std::memory_order_relaxed);
     notes.store(count + 1, std::memory_order_release);
   }
+  /// The device executes recorded commands again, which are now that many
+  /// numbers behind those that have been noted.
+  void shift(uint64_t numbers) {
+    shifted.store(numbers, std::memory_order_release);
+  }
   /// The command that the device executes after `executed` commands of the
   /// queue; none if it has been overwritten.
   std::optional<uint32_t> find(uint64_t executed) const;
@@ -36,7 +42,7 @@ private:
     std::atomic<uint32_t> command{0};
   };
   std::array<Note, size> ring{};
-  std::atomic<uint64_t> notes{0};
+  std::atomic<uint64_t> notes{0}, shifted{0};
 };
 
 /// The queue of a replica.
@@ -47,6 +53,8 @@ struct ReplicaQueue {
   /// Recorded at a point that the device must reach before the replica
   /// continues.
   std::unique_ptr<Event> ready;
+  /// Recorded where commands of all queues follow that were recorded before.
+  std::unique_ptr<Event> arrived;
   std::unique_ptr<DevicePosition> position = std::make_unique<DevicePosition>();
 
   /// Records `ready` at the end of the queue, and returns whether it is
@@ -67,13 +75,22 @@ struct ReplicaQueue {
 struct ExchangeQueue {
   std::unique_ptr<Queue> queue;
   std::unique_ptr<Event> end;
+  /// As `DevicePosition::shift`, for numbers of this queue's commands.
+  std::atomic<uint64_t> shifted{0};
+
+  /// Whether the queue has executed a command, which may have been recorded,
+  /// and then each time it was enqueued.
+  bool hasExecuted(uint64_t command) const {
+    return queue->progress() >=
+           command + shifted.load(std::memory_order_acquire);
+  }
 };
 
 /// One queue for each replica, and those for collectives.
 struct DeviceQueues {
   std::vector<ReplicaQueue> replicas;
   /// The first one is for collectives whose members are all in this executor.
-  std::vector<ExchangeQueue> exchanges;
+  std::deque<ExchangeQueue> exchanges;
 
   /// `events` are notified when an operation that a replica waits for is
   /// complete; they outlive the queues. Error: the device has no more queues.
@@ -81,7 +98,7 @@ struct DeviceQueues {
   create(Device &device, uint32_t replicas, EventCount &events);
   /// Adds a queue for collectives, before the first run. Error: the device has
   /// no more queues.
-  Expected<Queue *> addExchange(Device &device);
+  Expected<ExchangeQueue *> addExchange(Device &device);
   Queue &exchange() { return *exchanges.front().queue; }
 
   /// Records events at the end of all queues. Afterwards `isEndReached` returns

@@ -257,6 +257,14 @@ std::vector<int64_t> Cluster::outputShape(ProgramId program, unsigned output,
               : std::vector<int64_t>();
 }
 
+RecordingInfo Cluster::recording(ProgramId program) const {
+  for (uint32_t i = 0; i < impl->executors.size(); ++i)
+    if (std::optional<ProgramId> part = impl->parts[program][i];
+        part && impl->executors[i].isHere)
+      return impl->sessions[i]->recording(*part);
+  return {};
+}
+
 unsigned Cluster::idleWorkers() const {
   unsigned count = 0;
   for (Session *session : impl->present)

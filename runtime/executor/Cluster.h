@@ -173,6 +173,9 @@ public:
   std::vector<int64_t> outputShape(ProgramId program, unsigned output,
                                    unsigned replica = 0) const;
 
+  /// See `Session::recording`; of the first executor that is here.
+  RecordingInfo recording(ProgramId program) const;
+
   /// Waiting workers of all executors; see `Session::idleWorkers`.
   unsigned idleWorkers() const;
 

@@ -148,13 +148,10 @@ Status Executor::run(ProgramState &state) {
   for (Observer *observer : observers)
     observer->runBegins(state);
 
-  if (runHasOtherWorkers)
-    openGate();
-  work(0);
-  // The run is still watched: another worker may be inside of a kernel that
-  // never ends, also after an error other than a deadline.
-  if (runHasOtherWorkers)
-    closeGate();
+  if (state.queued && state.queued->recorded && canRecord())
+    runRecorded(state);
+  else
+    interpret();
   awaitDevice(state);
   runs.end(active, events);
   for (Observer *observer : observers)
@@ -165,6 +162,37 @@ Status Executor::run(ProgramState &state) {
   if (options.network)
     options.network->awaitReaders();
   return failure.status();
+}
+
+void Executor::interpret() {
+  if (runHasOtherWorkers)
+    openGate();
+  work(0);
+  // The run is still watched: another worker may be inside of a kernel that
+  // never ends, also after an error other than a deadline.
+  if (runHasOtherWorkers)
+    closeGate();
+}
+
+/// Interprets the program until its commands are recorded, and executes these.
+void Executor::runRecorded(ProgramState &state) {
+  RecordedRun &recorded = *state.queued->recorded;
+  if (!recorded.isRecorded()) {
+    if (Status status = recorded.begin(); !status.ok())
+      return fail(status);
+    interpret();
+    if (Status status = recorded.end(); !status.ok())
+      fail(status.withContext(
+          fmt::format("a recording of program '{}'", state.program.name())));
+  }
+  if (!recorded.isRecorded() || failed())
+    return;
+  // As before each command that writes a variable.
+  if (state.program.writesVariables)
+    touched.store(true, std::memory_order_seq_cst);
+  if (failed())
+    return;
+  recorded.execute();
 }
 
 /// Waits until the device has executed all enqueued commands, also after a

@@ -43,6 +43,8 @@ public:
     std::function<void(const std::string &)> onInjection;
     std::function<void(const DeadlineReport &)> onDeadline, onLongWait;
     MemoryRule brokenRule = MemoryRule::none;
+    /// See `SessionOptions::recordRuns`.
+    bool recordRuns = true;
   };
 
   explicit Executor(Options options);
@@ -121,6 +123,13 @@ private:
   bool claim(ProgramState &state, Replica &replica);
   bool pollNetwork(ProgramState &state, uint32_t worker);
   void idle(uint32_t worker, uint32_t key);
+  /// Whether runs may be recorded: nothing happens within them.
+  bool canRecord() const {
+    return options.recordRuns && observers.empty() &&
+           options.injections.empty();
+  }
+  void interpret();
+  void runRecorded(ProgramState &state);
   void awaitDevice(ProgramState &state);
   void openGate();
   void closeGate();

@@ -222,6 +222,8 @@ ProgramState::create(const Program &program, const SessionMemory &memory,
   state->variablesMutex = &memory.variables->mutex();
   state->rendezvous = std::make_unique<Rendezvous>(program.channelMembers);
   LOCKSTEP_RETURN_IF_ERROR(state->createTransport(workers, tiles, inbox));
+  if (memory.device->canRecord())
+    state->queued->recorded.emplace(*state);
   return state;
 }
 

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_EXECUTOR_PROGRAMSTATE_H
 
 #include "runtime/executor/Program.h"
+#include "runtime/executor/RecordedRun.h"
 #include "runtime/executor/Replica.h"
 #include "runtime/executor/TileScheduler.h"
 #include "runtime/executor/VariableMemory.h"
@@ -14,6 +15,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace lockstep::runtime {
@@ -54,6 +56,8 @@ struct QueuedSection {
 struct QueuedProgram {
   std::unique_ptr<DeviceMemory> inputs, ranks;
   std::unique_ptr<DeviceQueues> queues;
+  /// None if the device does not record commands.
+  std::optional<RecordedRun> recorded;
   /// For each replica, the batch that it begins with.
   std::vector<const std::byte *> hostInputs;
   /// By channel; empty if it has no section.

@@ -230,6 +230,14 @@ Status Session::run(ProgramId program) {
   return Status::success();
 }
 
+RecordingInfo Session::recording(ProgramId program) const {
+  const ProgramState *state = impl->states[program].get();
+  if (!state || !state->queued || !state->queued->recorded)
+    return {};
+  const RecordedRun &recorded = *state->queued->recorded;
+  return {recorded.isRecorded(), recorded.obstacle()};
+}
+
 void Session::commit() { impl->executor->commit(); }
 
 /// A copy of the variables, if the program is going to change them.

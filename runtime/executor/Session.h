@@ -132,6 +132,10 @@ struct SessionOptions {
   /// leaves them unchanged. Costs the memory and time of the copy. Not with
   /// memory that is shared with other sessions.
   bool shadowVariables = false;
+  /// On a device that records commands (`Device::canRecord`): a program whose
+  /// commands are the same in every run is recorded in the second one, and
+  /// later ones enqueue the recording. Not in runs that are traced or checked.
+  bool recordRuns = true;
   /// After this many runs that write variables, compare the copies of mirrored
   /// variables between the executors of the role, and fail if they differ. 0:
   /// never. The same in all executors. Not with memory that is shared with
@@ -192,6 +196,15 @@ struct OutputInfo {
   TensorInfo type;
   /// One value for each replica, instead of one that all of them share.
   bool perReplica = false;
+};
+
+/// How a device with queues gets the commands of a program.
+struct RecordingInfo {
+  /// Runs enqueue what has been recorded.
+  bool isRecorded = false;
+  /// Why not, although the device records commands. Empty also before the
+  /// second run, and if `SessionOptions` or an observer exclude it.
+  std::string obstacle;
 };
 
 struct ProgramInfo {
@@ -298,6 +311,9 @@ public:
   /// The shape of an output after a run, dynamic dimensions filled in.
   std::vector<int64_t> outputShape(ProgramId program, unsigned output,
                                    unsigned replica = 0) const;
+
+  /// The state after the last run of the program.
+  RecordingInfo recording(ProgramId program) const;
 
   /// Workers of the current run that wait because no replica is runnable. If it
   /// equals `workers()`, only the deadline will end this run. May be called

@@ -67,6 +67,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
   executorOptions.onLongWait = options.onLongWait;
   executorOptions.network = options.network.get();
   executorOptions.clusters = options.clusters;
+  executorOptions.recordRuns = options.recordRuns;
   executorOptions.brokenRule =
       options.checkRaces ? options.brokenRule : MemoryRule::none;
   executor = std::make_unique<Executor>(std::move(executorOptions));

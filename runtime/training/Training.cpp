@@ -74,6 +74,10 @@ Status Training::run() {
   if (!options.save.empty() && savedStep != state.step)
     LOCKSTEP_RETURN_IF_ERROR(save());
   progress->clear();
+  if (std::string obstacle = cluster.recording(stepProgram).obstacle;
+      !obstacle.empty() && !options.noRecording)
+    printNote("the device gets the commands of each step one by one: " +
+              obstacle);
   std::lock_guard<std::mutex> lock(savingMutex);
   return metricsFile.flush();
 }

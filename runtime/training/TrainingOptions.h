@@ -70,6 +70,7 @@ struct Options {
   bool checkFinite = false;
   bool fillMemory = false;
   bool shadowVariables = false;
+  bool noRecording = false;
   /// Steps between comparisons; 0: none.
   uint64_t checkMirrored = 0;
   std::vector<std::string> injections;

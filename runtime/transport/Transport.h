@@ -48,6 +48,9 @@ public:
   /// later operations of its queue after the instance.
   virtual void pass(const CollectivePlan & /*plan*/, uint32_t /*replica*/) {}
 
+  /// On a device with queues: whether every run enqueues the same commands, if
+  /// sizes are static, so that they can be recorded.
+  virtual bool canRecord() const { return false; }
   /// Called before a run of the program, by one thread.
   virtual Status begin() { return Status::success(); }
   /// Processes messages of other executors; never blocks. Error: a message does

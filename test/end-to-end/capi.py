@@ -58,6 +58,7 @@ class Options(ctypes.Structure):
         ("trusted_keys", c_char_p),
         ("device", c_char_p),
         ("transport", c_char_p),
+        ("record_runs", c_int),
     ]
 
 

@@ -182,6 +182,10 @@ void addOptions(CLI::App &app, Options &options) {
                "that fails can be saved")
       ->group("Diagnosis")
       ->excludes(workers);
+  app.add_flag("--no-recording", options.noRecording,
+               "on a GPU, enqueue each command of each step, instead of the "
+               "graph that is recorded in the second step")
+      ->group("Diagnosis");
   app.add_option("--check-mirrored", options.checkMirrored,
                  "compare the copies that executors have of mirrored variables "
                  "after every N steps")

@@ -153,6 +153,7 @@ SessionOptions sessionOptions(const Options &options,
   session.checkFinite = options.checkFinite;
   session.fillMemory = options.fillMemory;
   session.shadowVariables = options.shadowVariables;
+  session.recordRuns = !options.noRecording;
   session.checkMirrored = options.checkMirrored;
   session.traceFile = fileOfProcess(options.trace, session.transport->place());
   return session;

@@ -181,7 +181,8 @@ void CudaContext::releaseIfIdle() {
   };
   {
     std::lock_guard<std::mutex> lock(mutex);
-    if (unused.isEmpty() || std::ranges::any_of(takenStreams, isBusy))
+    if (unused.isEmpty() || releasesHeld > 0 ||
+        std::ranges::any_of(takenStreams, isBusy))
       return;
   }
   releaseAll();
@@ -191,10 +192,22 @@ bool CudaContext::releaseAll() {
   Unused released;
   {
     std::lock_guard<std::mutex> lock(mutex);
+    if (releasesHeld > 0)
+      return false;
     std::swap(released, unused);
   }
   release(released);
   return !released.isEmpty();
+}
+
+void CudaContext::holdRelease() {
+  std::lock_guard<std::mutex> lock(mutex);
+  ++releasesHeld;
+}
+
+void CudaContext::allowRelease() {
+  std::lock_guard<std::mutex> lock(mutex);
+  --releasesHeld;
 }
 
 /// Of an image that cannot be loaded: whether that is the fault of its bytes,
@@ -259,7 +272,8 @@ Expected<CudaStream> CudaContext::takeStream() {
     }
   }
   if (taken.stream) {
-    std::atomic_ref<uint32_t>(*taken.progress).store(0);
+    for (size_t i = 0; i < CudaStream::words; ++i)
+      std::atomic_ref<uint32_t>(taken.progress[i]).store(0);
     return taken;
   }
   enter();
@@ -269,11 +283,12 @@ Expected<CudaStream> CudaContext::takeStream() {
       &taken.stream, CU_STREAM_NON_BLOCKING, priority);
   void *progress = nullptr;
   if (result == CUDA_SUCCESS)
-    result = api.cuMemHostAlloc(&progress, sizeof(*taken.progress),
+    result = api.cuMemHostAlloc(&progress,
+                                CudaStream::words * sizeof(*taken.progress),
                                 CU_MEMHOSTALLOC_DEVICEMAP);
   taken.progress = static_cast<uint32_t *>(progress);
   if (result == CUDA_SUCCESS) {
-    *taken.progress = 0;
+    std::fill_n(taken.progress, CudaStream::words, 0);
     std::lock_guard<std::mutex> lock(mutex);
     takenStreams.push_back(taken.stream);
     return taken;

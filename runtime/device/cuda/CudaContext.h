@@ -17,9 +17,10 @@
 
 namespace lockstep::runtime {
 
-/// What a queue needs: a stream, and a word of host memory in which the stream
+/// What a queue needs: a stream, and words of host memory in which the stream
 /// notes how far it is.
 struct CudaStream {
+  static constexpr size_t words = 2;
   CUstream stream = nullptr;
   uint32_t *progress = nullptr;
 };
@@ -70,6 +71,11 @@ public:
   /// Does not wait, like `free`.
   void unload(CUmodule module);
 
+  /// Nothing is released between these calls: the driver must not be asked
+  /// whether streams are busy while it records what is enqueued on them.
+  void holdRelease();
+  void allowRelease();
+
   /// A stream on which nothing is enqueued, and whose progress is 0. Error: the
   /// driver has no more.
   Expected<CudaStream> takeStream();
@@ -114,6 +120,7 @@ private:
   uint32_t multiprocessorCount = 1;
   std::mutex mutex;
   Unused unused;
+  unsigned releasesHeld = 0;
   std::vector<CUstream> takenStreams;
   std::vector<CudaStream> idleStreams;
   /// Callbacks give events back: nobody calls the driver while holding it.

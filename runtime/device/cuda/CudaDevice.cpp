@@ -106,6 +106,7 @@ public:
 
   std::string_view kind() const override { return "cuda"; }
   bool isHost() const override { return false; }
+  bool canRecord() const override { return true; }
 
   Expected<std::unique_ptr<Module>>
   loadModule(const Artifact &artifact, std::string_view target) override {

@@ -81,17 +81,28 @@ static bool isOfCall(CUresult result) {
 
 void CudaQueue::noteLaunch(std::string_view kernel) {
   uint64_t command = enqueuedCount.load(std::memory_order_relaxed);
-  Launch &note = launches[command % launchesKept];
+  if (recording) {
+    recording->launches.push_back(
+        {command - recording->first, std::string(kernel)});
+    return;
+  }
+  CudaLaunch &note = launches[command % launchesKept];
   note.command = command;
   note.kernel = kernel;
 }
 
 std::string CudaQueue::firstLaunchAfter(uint64_t executed) const {
-  const Launch *first = nullptr;
-  for (const Launch &launch : launches)
-    if (launch.command > executed &&
-        (!first || launch.command < first->command))
-      first = &launch;
+  const CudaLaunch *first = nullptr;
+  auto findIn = [&](std::span<const CudaLaunch> some, uint64_t from) {
+    for (const CudaLaunch &launch : some)
+      if (from + launch.command > executed &&
+          (!first || launch.command < first->command))
+        first = &launch;
+  };
+  if (executing)
+    findIn(executing->launches, executedFrom.load(std::memory_order_relaxed));
+  if (!first)
+    findIn(launches, 0);
   if (!first)
     return "";
   return first->kernel.empty()
@@ -136,11 +147,15 @@ void CudaQueue::check() {
   if (callbacks->isEmpty())
     return;
   context->enter();
-  CUresult result = api.cuStreamQuery(stream.stream);
-  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
-    return;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    // Who holds the mutex calls the driver, which reports a failure.
+    std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
+    // A stream must not be queried while the driver records its commands.
+    if (!lock || recording)
+      return;
+    CUresult result = api.cuStreamQuery(stream.stream);
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
+      return;
     fail(result, "a query of the stream");
   }
   abandon();
@@ -166,17 +181,23 @@ void CudaQueue::enqueue(Describe describe, Calls calls) {
 
 CUresult CudaQueue::noteProgress() {
   noted = enqueuedCount.load(std::memory_order_relaxed);
-  return api.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(stream.progress),
-                              uint32_t(noted), 1, stream.stream);
+  uint32_t *word = &stream.progress[recording ? inGraph : oneByOne];
+  return api.cuMemsetD32Async(
+      reinterpret_cast<CUdeviceptr>(word),
+      uint32_t(recording ? noted - recording->first : noted), 1, stream.stream);
 }
 
 uint64_t CudaQueue::progress() const {
+  auto load = [&](size_t word) {
+    return std::atomic_ref<uint32_t>(stream.progress[word])
+        .load(std::memory_order_acquire);
+  };
+  uint64_t from = executedFrom.load(std::memory_order_acquire),
+           ofGraph = from + load(inGraph);
   // The word has the low half of the number, which is at most 2^32 commands
   // old.
-  uint32_t low = std::atomic_ref<uint32_t>(*stream.progress)
-                     .load(std::memory_order_acquire);
   uint64_t count = enqueued();
-  return count - uint32_t(uint32_t(count) - low);
+  return std::max(ofGraph, count - uint32_t(uint32_t(count) - load(oneByOne)));
 }
 
 void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
@@ -427,6 +448,8 @@ void CudaQueue::record(Event &event) {
   context->enter();
   // Before the event, so that whoever sees it complete sees the progress.
   CUresult result = state->creation;
+  if (recording && state->onComplete)
+    return fail(unsupported("cannot record an event with a callback"));
   if (result == CUDA_SUCCESS)
     result = noteProgress();
   if (result == CUDA_SUCCESS)
@@ -437,7 +460,8 @@ void CudaQueue::record(Event &event) {
                                   callbacks.get());
   if (result != CUDA_SUCCESS) {
     fail(result, "the record of an event");
-    abandon();
+    if (!recording)
+      abandon();
   }
   if (!isAdded)
     state->complete(number);

@@ -5,6 +5,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/CudaEvent.h"
+#include "runtime/device/cuda/CudaGraph.h"
 #include "runtime/device/cuda/CudaModule.h"
 #include "runtime/device/cuda/CudaReductions.h"
 #include "runtime/device/cuda/CudaWatch.h"
@@ -46,6 +47,9 @@ public:
   Status call(const std::function<Status(void *)> &enqueue) override;
   void record(Event &event) override;
   void wait(const Event &event) override;
+  Status beginRecording(std::span<Queue *const> others) override;
+  Expected<std::unique_ptr<CommandGraph>> endRecording() override;
+  void execute(CommandGraph &graph) override;
 
   uint64_t enqueued() const override {
     return enqueuedCount.load(std::memory_order_acquire);
@@ -66,6 +70,9 @@ private:
   template <typename Describe, typename Calls>
   void enqueue(Describe describe, Calls calls);
   CUresult noteProgress();
+  void startToRecord();
+  std::unique_ptr<CudaRecording> takeRecording();
+  void startToExecute(const CudaRecording &own);
   void fail(CUresult result, const std::string &what);
   void fail(const Status &error);
   std::string firstLaunchAfter(uint64_t executed) const;
@@ -90,15 +97,21 @@ private:
   std::atomic<uint64_t> enqueuedCount{0};
   /// The latest number that the stream will note as its progress.
   uint64_t noted = 0;
-  /// The last commands that execute a kernel, for errors. One of `reduce` has
-  /// no name.
-  struct Launch {
-    uint64_t command = 0;
-    std::string kernel;
-  };
+  /// The last commands that execute a kernel, for errors.
   void noteLaunch(std::string_view kernel);
   static constexpr size_t launchesKept = 64;
-  std::array<Launch, launchesKept> launches;
+  std::array<CudaLaunch, launchesKept> launches;
+  /// The words of `CudaStream::progress`: how many commands have been executed
+  /// of those that are enqueued one by one, and of the graph in execution.
+  static constexpr size_t oneByOne = 0, inGraph = 1;
+  /// Null while commands are executed.
+  std::unique_ptr<CudaRecording> recording;
+  /// The other queues of a recording that this one has begun.
+  std::vector<Queue *> recordedWith;
+  /// What has been executed last of a graph, and the number of the last command
+  /// before it.
+  const CudaRecording *executing = nullptr;
+  std::atomic<uint64_t> executedFrom{0};
   /// Addresses of operands and results of a reduction with many of them. Larger
   /// ones replace smaller ones, which are freed with the queue.
   std::vector<CUdeviceptr> tables;

@@ -93,6 +93,41 @@ bool SimulatedEvent::isComplete() const {
          state->recorded.load(std::memory_order_acquire);
 }
 
+/// Commands in the order in which they were recorded, in which each wait comes
+/// after its record.
+class SimulatedGraph final : public CommandGraph {
+public:
+  using Lane = SimulatedDevice::Lane;
+  using Command = SimulatedDevice::Command;
+
+  /// Guarded by the device's mutex until the recording has ended.
+  void keep(Lane &lane, Command command) {
+    if (command.isTransfer)
+      refuse("a transfer from or to memory of the host");
+    if (command.onComplete)
+      refuse("a record of an event with a callback");
+    if (command.event && command.isWait && command.event->graph != number)
+      refuse("a wait for an event that was not recorded meanwhile");
+    if (command.event && !command.isWait)
+      command.event->graph = number;
+    commands.emplace_back(&lane, std::move(command));
+  }
+
+  uint64_t number = 0;
+  std::vector<Lane *> lanes;
+  std::vector<std::pair<Lane *, Command>> commands;
+  Status status;
+  /// Order the lanes against the first one.
+  SimulatedEvent begins{nullptr};
+  std::vector<std::unique_ptr<SimulatedEvent>> ends;
+
+private:
+  void refuse(std::string_view what) {
+    if (status.ok())
+      status = unsupported(fmt::format("cannot record {}", what));
+  }
+};
+
 class SimulatedQueue final : public Queue {
 public:
   explicit SimulatedQueue(SimulatedDevice &device) : device(device) {
@@ -137,33 +172,60 @@ public:
   }
 
   void upload(std::byte *to, const std::byte *from, uint64_t bytes) override {
-    add([to = unbiased(to), from, bytes] {
-      if (bytes)
-        std::memcpy(to, from, bytes);
-    });
+    transfer(unbiased(to), from, bytes);
   }
 
   void download(std::byte *to, const std::byte *from, uint64_t bytes) override {
-    add([to, from = unbiased(from), bytes] {
-      if (bytes)
-        std::memcpy(to, from, bytes);
-    });
+    transfer(to, unbiased(from), bytes);
   }
 
   void record(Event &event) override {
-    auto &simulated = static_cast<SimulatedEvent &>(event);
-    SimulatedDevice::Command command;
-    command.event = simulated.state;
-    command.onComplete = simulated.onComplete;
-    device.add(lane, std::move(command));
+    device.add(lane, recordOf(static_cast<SimulatedEvent &>(event)));
   }
 
   void wait(const Event &event) override {
-    const auto &simulated = static_cast<const SimulatedEvent &>(event);
-    SimulatedDevice::Command command;
-    command.event = simulated.state;
-    command.isWait = true;
-    device.add(lane, std::move(command));
+    device.add(lane, waitFor(static_cast<const SimulatedEvent &>(event)));
+  }
+
+  Status beginRecording(std::span<Queue *const> others) override {
+    recorded = std::make_unique<SimulatedGraph>();
+    recorded->lanes.push_back(&lane);
+    for (Queue *other : others)
+      recorded->lanes.push_back(&static_cast<SimulatedQueue *>(other)->lane);
+    {
+      std::lock_guard<std::mutex> lock(device.mutex);
+      recorded->number = ++device.graphs;
+      for (SimulatedDevice::Lane *recording : recorded->lanes)
+        recording->graph = recorded.get();
+    }
+    record(recorded->begins);
+    for (Queue *other : others) {
+      other->wait(recorded->begins);
+      recorded->ends.push_back(std::make_unique<SimulatedEvent>(nullptr));
+    }
+    return Status::success();
+  }
+
+  Expected<std::unique_ptr<CommandGraph>> endRecording() override {
+    for (size_t i = 0; i < recorded->ends.size(); ++i) {
+      device.add(*recorded->lanes[i + 1], recordOf(*recorded->ends[i]));
+      wait(*recorded->ends[i]);
+    }
+    std::lock_guard<std::mutex> lock(device.mutex);
+    for (SimulatedDevice::Lane *recording : recorded->lanes)
+      recording->graph = nullptr;
+    for (auto &[of, command] : recorded->commands)
+      of->enqueued.fetch_sub(1, std::memory_order_relaxed);
+    Status status = recorded->status;
+    std::unique_ptr<CommandGraph> graph = std::move(recorded);
+    if (!status.ok())
+      return status;
+    return graph;
+  }
+
+  void execute(CommandGraph &graph) override {
+    for (auto &[of, command] : static_cast<SimulatedGraph &>(graph).commands)
+      device.add(*of, command);
   }
 
   uint64_t enqueued() const override {
@@ -175,14 +237,40 @@ public:
   Status status() const override { return Status::success(); }
 
 private:
-  void add(std::function<void()> work) {
+  static SimulatedDevice::Command recordOf(SimulatedEvent &event) {
+    SimulatedDevice::Command command;
+    command.event = event.state;
+    command.onComplete = event.onComplete;
+    return command;
+  }
+
+  static SimulatedDevice::Command waitFor(const SimulatedEvent &event) {
+    SimulatedDevice::Command command;
+    command.event = event.state;
+    command.isWait = true;
+    return command;
+  }
+
+  void add(std::function<void()> work, bool isTransfer = false) {
     SimulatedDevice::Command command;
     command.work = std::move(work);
+    command.isTransfer = isTransfer;
     device.add(lane, std::move(command));
+  }
+
+  /// Both addresses are those that the processor uses.
+  void transfer(std::byte *to, const std::byte *from, uint64_t bytes) {
+    auto work = [to, from, bytes] {
+      if (bytes)
+        std::memcpy(to, from, bytes);
+    };
+    add(work, /*isTransfer=*/true);
   }
 
   SimulatedDevice &device;
   SimulatedDevice::Lane lane;
+  /// What this queue is the first one to record.
+  std::unique_ptr<SimulatedGraph> recorded;
 };
 
 //===----------------------------------------------------------------------===//
@@ -236,6 +324,9 @@ SimulatedDevice::createEvent(std::function<void()> onComplete) {
 void SimulatedDevice::add(Lane &lane, Command command) {
   {
     std::lock_guard<std::mutex> lock(mutex);
+    lane.enqueued.fetch_add(1, std::memory_order_relaxed);
+    if (lane.graph)
+      return lane.graph->keep(lane, std::move(command));
     if (command.event) {
       // A wait ends when the records enqueued before it are complete.
       command.number =
@@ -247,7 +338,6 @@ void SimulatedDevice::add(Lane &lane, Command command) {
       awaited += command.onComplete ? 1 : 0;
     }
     lane.commands.push_back(std::move(command));
-    lane.enqueued.fetch_add(1, std::memory_order_relaxed);
     ++waiting;
     if (!mayStart())
       return;

@@ -11,6 +11,7 @@
 //   results.
 // - Host memory of an upload is read, and that of a download written, when the
 //   command is executed, not when it is enqueued.
+// - What may not be recorded is an error, although it could be executed again.
 //
 // Kernels are those of the artifact for `cpu`; threads of the device execute
 // them. Options: the seed of the random choices, by default 1.
@@ -40,6 +41,7 @@ inline std::byte *biased(std::byte *address) {
                  : nullptr;
 }
 
+class SimulatedGraph;
 class SimulatedQueue;
 
 /// Recorded and completed by numbers: the event is complete when the last
@@ -56,6 +58,8 @@ private:
   /// Shared with the commands that refer to the event.
   struct State {
     std::atomic<uint64_t> recorded{0}, completed{0};
+    /// The number of the graph in which the latest record is; 0: in none.
+    uint64_t graph = 0;
   };
   std::shared_ptr<State> state = std::make_shared<State>();
   std::function<void()> onComplete;
@@ -69,6 +73,7 @@ public:
 
   std::string_view kind() const override { return "simulated"; }
   bool isHost() const override { return false; }
+  bool canRecord() const override { return true; }
   Expected<std::unique_ptr<Module>>
   loadModule(const Artifact &artifact, std::string_view target) override;
   Expected<std::unique_ptr<DeviceMemory>> allocate(uint32_t count,
@@ -77,6 +82,7 @@ public:
   std::unique_ptr<Event> createEvent(std::function<void()> onComplete) override;
 
 private:
+  friend class SimulatedGraph;
   friend class SimulatedQueue;
 
   struct Command {
@@ -87,6 +93,8 @@ private:
     /// number.
     uint64_t number = 0;
     bool isWait = false;
+    /// Reads or writes memory of the host.
+    bool isTransfer = false;
     /// Of a record of an event with a callback.
     std::function<void()> onComplete;
   };
@@ -99,6 +107,8 @@ private:
     /// Lanes with higher numbers go first.
     uint32_t priority = 0;
     std::atomic<uint64_t> enqueued{0}, executed{0};
+    /// Where commands are kept while they are recorded.
+    SimulatedGraph *graph = nullptr;
   };
 
   void add(Lane &lane, Command command);
@@ -113,6 +123,7 @@ private:
   std::mt19937_64 random;
   std::vector<Lane *> lanes;
   size_t waiting = 0;
+  uint64_t graphs = 0;
   /// Records with a callback among the commands.
   size_t awaited = 0;
   /// The number of commands that must be pending before any is executed, while

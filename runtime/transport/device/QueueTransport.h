@@ -31,6 +31,7 @@ public:
   bool prepare(const CollectivePlan &plan, uint32_t replica) override;
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
   void pass(const CollectivePlan &plan, uint32_t replica) override;
+  bool canRecord() const override { return true; }
 
 private:
   struct Channel {

@@ -45,7 +45,9 @@ StagedTransport::StagedTransport(
   for (const CollectivePlan *plan : plans) {
     if (plan->channel >= sharedResults.size())
       sharedResults.resize(plan->channel + 1);
-    if (!plan->sharedResults || onDevice(*plan))
+    const Transport *transport = onDevice(*plan);
+    isOnDevice &= transport && transport->canRecord();
+    if (!plan->sharedResults || transport)
       continue;
     auto &shared = sharedResults[plan->channel];
     shared = std::make_unique<SharedResults>();

@@ -43,6 +43,7 @@ public:
   bool prepare(const CollectivePlan &plan, uint32_t replica) override;
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
   void pass(const CollectivePlan &plan, uint32_t replica) override;
+  bool canRecord() const override { return isOnDevice; }
   Status begin() override;
   Status poll(uint32_t worker) override { return host->poll(worker); }
   void abort() override {
@@ -84,6 +85,8 @@ private:
   std::vector<std::byte *const *> bases;
   std::vector<std::unique_ptr<SharedResults>> sharedResults;
   uint32_t firstRank;
+  /// The host takes part in no collective.
+  bool isOnDevice = true;
   /// By replica.
   std::vector<std::vector<Use>> inUse;
 };

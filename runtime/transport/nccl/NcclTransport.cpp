@@ -60,7 +60,7 @@ Status NcclTransport::addChannel(const CollectivePlan &plan) {
   if (!group.communicator) {
     group.communicator = communicators->get(plan, channel.peers);
     LOCKSTEP_RETURN_IF_ERROR(
-        context.queues->addExchange(*context.device).moveTo(group.queue));
+        context.queues->addExchange(*context.device).moveTo(group.exchange));
     group.scratchBytes = group.communicator->connectionBytes();
   }
   // This plan is only measured.
@@ -92,8 +92,8 @@ Status NcclTransport::planChannels() {
 
 Status NcclTransport::begin() {
   for (auto &[members, group] : groups)
-    if (Status status =
-            group.communicator->connect(*group.queue, group.scratch->block(0));
+    if (Status status = group.communicator->connect(*group.exchange->queue,
+                                                    group.scratch->block(0));
         !status.ok())
       return status.withContext(fmt::format("transport 'nccl' between ranks {}",
                                             fmt::join(members, ", ")));
@@ -110,14 +110,14 @@ Status NcclTransport::start(const CollectivePlan &plan,
   if (!context.rendezvous.arrive(plan.channel))
     return Status::success();
   LOCKSTEP_RETURN_IF_ERROR(execute(channel, plan));
-  channel.enqueued.store(context.rendezvous.completed(plan.channel) + 1,
-                         std::memory_order_release);
+  channel.end.store(channel.group->exchange->queue->enqueued(),
+                    std::memory_order_release);
   context.rendezvous.complete(plan.channel);
   return Status::success();
 }
 
 Status NcclTransport::execute(Channel &channel, const CollectivePlan &plan) {
-  Queue &queue = *channel.group->queue;
+  Queue &queue = *channel.group->exchange->queue;
   for (const std::unique_ptr<Event> &arrival : channel.arrivals)
     queue.wait(*arrival);
   for (const ExchangeStep &step : channel.steps.steps) {
@@ -154,9 +154,9 @@ void NcclTransport::abort() {
 std::vector<CollectiveInstance> NcclTransport::unfinished() const {
   std::vector<CollectiveInstance> instances;
   for (uint32_t i = 0; i < channels.size(); ++i)
-    if (uint32_t epoch = channels[i].enqueued.load(std::memory_order_acquire);
-        epoch && !channels[i].complete->isComplete())
-      instances.push_back({i, epoch});
+    if (uint64_t end = channels[i].end.load(std::memory_order_acquire);
+        end && !channels[i].group->exchange->hasExecuted(end))
+      instances.push_back({i, context.rendezvous.completed(i)});
   return instances;
 }
 

@@ -54,13 +54,14 @@ public:
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
   void pass(const CollectivePlan &plan, uint32_t replica) override;
   void abort() override;
+  bool canRecord() const override { return true; }
   std::vector<CollectiveInstance> unfinished() const override;
 
 private:
   /// The collectives of one group.
   struct Group {
     std::shared_ptr<Communicator> communicator;
-    Queue *queue = nullptr;
+    ExchangeQueue *exchange = nullptr;
     /// Of all its collectives, which execute one after the other.
     std::unique_ptr<DeviceMemory> scratch;
     uint64_t scratchBytes = 0;
@@ -76,8 +77,9 @@ private:
     /// One event for each local member: its queue has reached the start.
     std::vector<std::unique_ptr<Event>> arrivals;
     std::unique_ptr<Event> complete;
-    /// The latest instance that has been enqueued.
-    std::atomic<uint32_t> enqueued{0};
+    /// The number of the command at the end of the latest instance, among
+    /// those of the group's queue; 0: none has been enqueued.
+    std::atomic<uint64_t> end{0};
   };
 
   NcclTransport(TransportContext context,

@@ -50,9 +50,9 @@ public:
     return c.arrived.load(std::memory_order_relaxed) + 1 == c.members;
   }
 
-  void complete(uint32_t channel) {
+  void complete(uint32_t channel, uint32_t instances = 1) {
     Channel &c = channels[channel];
-    c.completed.store(c.completed.load(std::memory_order_relaxed) + 1,
+    c.completed.store(c.completed.load(std::memory_order_relaxed) + instances,
                       std::memory_order_release);
   }
 

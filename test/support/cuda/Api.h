@@ -8,7 +8,11 @@
 namespace lockstep::standin {
 
 /// Calls a function that needs no context. No exception leaves the library.
-template <typename Function> CUresult withDriver(Function function) {
+/// `name` is that of the driver's function, which is the caller.
+template <typename Function>
+CUresult withDriver(Function function,
+                    const char *name = __builtin_FUNCTION()) {
+  DriverOptions::get().calls.add(name);
   if (!Driver::get().isInitialized)
     return CUDA_ERROR_NOT_INITIALIZED;
   if (isInCallback())
@@ -23,8 +27,10 @@ template <typename Function> CUresult withDriver(Function function) {
 }
 
 /// Calls a function with the current context, unless an error has ended it.
-template <typename Function> CUresult withContext(Function function) {
-  return withDriver([&]() -> CUresult {
+template <typename Function>
+CUresult withContext(Function function,
+                     const char *name = __builtin_FUNCTION()) {
+  auto call = [&]() -> CUresult {
     Context *context = currentContext();
     if (!context)
       return CUDA_ERROR_INVALID_CONTEXT;
@@ -33,21 +39,24 @@ template <typename Function> CUresult withContext(Function function) {
     if (CUresult error = context->error())
       return error;
     return function(*context);
-  });
+  };
+  return withDriver(call, name);
 }
 
 /// Calls a function with the lane of a stream of the current context; other
 /// streams are errors.
 template <typename Function>
-CUresult withStream(CUstream handle, Function function) {
-  return withContext([&](Context &context) -> CUresult {
+CUresult withStream(CUstream handle, Function function,
+                    const char *name = __builtin_FUNCTION()) {
+  auto call = [&](Context &context) -> CUresult {
     if (handle == nullptr || handle == CU_STREAM_LEGACY)
       return function(context, context.defaultLane());
     Stream *stream = Driver::get().streams.find(handle);
     if (!stream || stream->context != &context)
       return CUDA_ERROR_INVALID_HANDLE;
     return function(context, stream->lane);
-  });
+  };
+  return withContext(call, name);
 }
 
 /// Waits, and returns the error that the context has afterwards.

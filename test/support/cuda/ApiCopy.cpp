@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Api.h"
+#include "Capture.h"
 #include "MemoryTable.h"
 
 #include <cstring>
@@ -35,6 +36,9 @@ static CUresult upload(Context &context, const std::shared_ptr<Lane> &lane,
     return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<std::byte[]> staged;
   if (!PinnedMemory::get().contains(from, bytes)) {
+    // A graph would read the memory, which is another time.
+    if (CUresult error = checkQuery(*lane))
+      return error;
     staged = std::shared_ptr<std::byte[]>(new std::byte[bytes]);
     std::memcpy(staged.get(), from, bytes);
   }
@@ -53,6 +57,9 @@ static CUresult download(Context &context, const std::shared_ptr<Lane> &lane,
   if (!isOnHost(to) || !isOnDevice(from, bytes))
     return CUDA_ERROR_INVALID_VALUE;
   bool isPinned = PinnedMemory::get().contains(to, bytes);
+  if (!isPinned)
+    if (CUresult error = checkQuery(*lane))
+      return error;
   Point point = context.submit(lane, [=] {
     std::memcpy(to, MemoryTable::host(from), bytes);
     return CUDA_SUCCESS;

@@ -186,13 +186,17 @@ Point addTransfer(const Call &call, const Point &ready) {
 /// Enqueues the calls of a communicator on a stream.
 void enqueueCalls(const std::vector<Call> &calls) {
   Stream *stream = Driver::get().streams.find(calls.front().stream);
-  Context &context = *calls.front().comm->context;
-  Point ready = context.submit(stream->lane, nullptr);
-  std::vector<Point> gates;
-  for (const Call &call : calls)
-    gates.push_back(addTransfer(call, ready));
-  context.submit(stream->lane, nullptr, CommandKind::OnDevice,
-                 std::move(gates));
+  calls.front().comm->context->submit(
+      stream->lane,
+      [calls](const std::shared_ptr<Lane> &lane, std::vector<Point> waits) {
+        Point ready =
+            Scheduler::get().enqueue(lane, {nullptr, std::move(waits)});
+        std::vector<Point> gates;
+        for (const Call &call : calls)
+          gates.push_back(addTransfer(call, ready));
+        return Scheduler::get().enqueue(lane, {nullptr, std::move(gates)});
+      },
+      {});
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 //===- ApiStream.cpp - streams, events and callbacks ----------------------===//
 
 #include "Api.h"
+#include "Capture.h"
 
 using namespace lockstep::standin;
 
@@ -40,21 +41,28 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
-  return withStream(stream, [&](Context &context, const auto &lane) {
-    // The default stream's work includes that of the streams before it.
-    if (lane == context.defaultLane())
-      return finish(context, context.submit(lane, nullptr));
-    return finish(context, Scheduler::get().last(lane));
-  });
+  return withStream(stream,
+                    [&](Context &context, const auto &lane) -> CUresult {
+                      if (CUresult error = checkQuery(*lane))
+                        return error;
+                      // The default stream's work includes that of the streams
+                      // before it.
+                      if (lane == context.defaultLane())
+                        return finish(context, context.submit(lane, nullptr));
+                      return finish(context, Scheduler::get().last(lane));
+                    });
 }
 
 CUresult cuStreamQuery(CUstream stream) {
-  return withStream(stream, [&](Context &context, const auto &lane) {
-    bool isDone = Scheduler::get().poll(Scheduler::get().last(lane));
-    if (CUresult error = context.error())
-      return error;
-    return isDone ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-  });
+  return withStream(
+      stream, [&](Context &context, const auto &lane) -> CUresult {
+        if (CUresult error = checkQuery(*lane))
+          return error;
+        bool isDone = Scheduler::get().poll(Scheduler::get().last(lane));
+        if (CUresult error = context.error())
+          return error;
+        return isDone ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+      });
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
@@ -126,18 +134,24 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned) {
         if (!event)
           return CUDA_ERROR_INVALID_HANDLE;
         Point point = pointOf(*event);
-        if (point.lane)
-          context.submit(lane, nullptr, CommandKind::OnDevice, {point});
+        if (!point.lane && !point.capture)
+          return CUDA_SUCCESS;
+        if (CUresult error = checkWait(*lane, point))
+          return error;
+        context.submit(lane, nullptr, CommandKind::OnDevice, {point});
         return CUDA_SUCCESS;
       });
 }
 
 CUresult cuEventQuery(CUevent handle) {
-  return withContext([&](Context &context) {
+  return withContext([&](Context &context) -> CUresult {
     Event *event = Driver::get().events.find(handle);
     if (!event)
       return CUDA_ERROR_INVALID_HANDLE;
-    bool isDone = Scheduler::get().poll(pointOf(*event));
+    Point point = pointOf(*event);
+    if (CUresult error = checkQuery(point))
+      return error;
+    bool isDone = Scheduler::get().poll(point);
     if (CUresult error = context.error())
       return error;
     return isDone ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -145,10 +159,13 @@ CUresult cuEventQuery(CUevent handle) {
 }
 
 CUresult cuEventSynchronize(CUevent handle) {
-  return withContext([&](Context &context) {
+  return withContext([&](Context &context) -> CUresult {
     Event *event = Driver::get().events.find(handle);
     if (!event)
       return CUDA_ERROR_INVALID_HANDLE;
-    return finish(context, pointOf(*event));
+    Point point = pointOf(*event);
+    if (CUresult error = checkQuery(point))
+      return error;
+    return finish(context, point);
   });
 }

@@ -2,6 +2,7 @@
 
 #include "Context.h"
 
+#include "Capture.h"
 #include "MemoryTable.h"
 
 #include <algorithm>
@@ -78,6 +79,8 @@ void Context::reset() {
   driver.streams.removeAll(this);
   driver.events.removeAll(this);
   driver.modules.removeAll(this);
+  driver.graphs.removeAll(this);
+  driver.executableGraphs.removeAll(this);
   MemoryTable::get().freeAll(this);
   Scheduler::get().close(lane);
   lane = nullptr;
@@ -94,11 +97,9 @@ void Context::setError(CUresult error, const std::string &message) {
 Point Context::submit(const std::shared_ptr<Lane> &lane,
                       std::function<CUresult()> work, CommandKind kind,
                       std::vector<Point> waits) {
-  Command command;
-  command.kind = kind;
-  command.waits = std::move(waits);
+  std::function<void()> checked;
   if (work)
-    command.work = [this, work = std::move(work)] {
+    checked = [this, work = std::move(work)] {
       DriverOptions &options = DriverOptions::get();
       if (options.lost.happens())
         setError(CUDA_ERROR_LAUNCH_FAILED, "the device is lost, as asked for");
@@ -111,7 +112,20 @@ Point Context::submit(const std::shared_ptr<Lane> &lane,
       if (result != CUDA_SUCCESS)
         setError(result, "a command has failed");
     };
-  return Scheduler::get().enqueue(lane, std::move(command));
+  return submit(
+      lane,
+      [kind, checked = std::move(checked)](const std::shared_ptr<Lane> &on,
+                                           std::vector<Point> after) {
+        return Scheduler::get().enqueue(on, {checked, std::move(after), kind});
+      },
+      std::move(waits));
+}
+
+Point Context::submit(const std::shared_ptr<Lane> &lane, const Enqueue &enqueue,
+                      std::vector<Point> waits) {
+  if (std::optional<Point> captured = captureCommand(lane, enqueue, waits))
+    return *captured;
+  return enqueue(lane, std::move(waits));
 }
 
 void Context::synchronize() { Scheduler::get().waitForGroup(this); }

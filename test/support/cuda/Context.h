@@ -25,6 +25,12 @@
 namespace lockstep::standin {
 
 class Context;
+struct ExecutableGraph;
+struct Graph;
+
+/// Enqueues a command on a lane behind other points; returns that of its end.
+using Enqueue = std::function<Point(const std::shared_ptr<Lane> &lane,
+                                    std::vector<Point> waits)>;
 
 struct Stream {
   Context *context = nullptr;
@@ -117,6 +123,9 @@ public:
                std::function<CUresult()> work,
                CommandKind kind = CommandKind::OnDevice,
                std::vector<Point> waits = {});
+  /// Enqueues what may be several commands, or captures it.
+  Point submit(const std::shared_ptr<Lane> &lane, const Enqueue &enqueue,
+               std::vector<Point> waits);
   void synchronize();
 
   /// Bytes that are allocated, which the limit counts.
@@ -142,6 +151,8 @@ struct Driver {
   Handles<Stream> streams;
   Handles<Event> events;
   Handles<LoadedModule> modules;
+  Handles<Graph> graphs;
+  Handles<ExecutableGraph> executableGraphs;
 
   Context *contextOf(CUcontext handle);
   LoadedFunction *functionOf(CUfunction handle);

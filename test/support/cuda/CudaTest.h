@@ -56,6 +56,12 @@ namespace lockstep::standin {
   X(cuStreamSynchronize)                                                       \
   X(cuStreamQuery)                                                             \
   X(cuStreamWaitEvent)                                                         \
+  X(cuStreamBeginCapture_v2)                                                   \
+  X(cuStreamEndCapture)                                                        \
+  X(cuGraphInstantiateWithFlags)                                               \
+  X(cuGraphDestroy)                                                            \
+  X(cuGraphExecDestroy)                                                        \
+  X(cuGraphLaunch)                                                             \
   X(cuLaunchHostFunc)                                                          \
   X(cuEventCreate)                                                             \
   X(cuEventDestroy_v2)                                                         \

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -65,6 +66,25 @@ static void readEnvironment(DriverOptions &options) {
   }
   if (const char *text = std::getenv("LOCKSTEP_CUDA_FAIL"))
     readFaults(options, text);
+  if (const char *text = std::getenv("LOCKSTEP_CUDA_CALLS"))
+    options.calls.writeTo(text);
+}
+
+void CallCounts::writeTo(std::string name) {
+  file = std::move(name);
+  std::atexit([] { DriverOptions::get().calls.write(); });
+}
+
+void CallCounts::addKnown(const char *function) {
+  std::lock_guard lock(mutex);
+  ++counts[function];
+}
+
+void CallCounts::write() {
+  std::lock_guard lock(mutex);
+  std::ofstream output(file, std::ios::app);
+  for (const auto &[function, count] : counts)
+    output << count << ' ' << function << '\n';
 }
 
 DriverOptions &DriverOptions::get() {

@@ -12,6 +12,8 @@
 //   lost:N    with the N-th command that is executed, the device is lost
 //   ecc:N     the same, for an error of its memory
 //   transfer:N  the N-th group of transfers of NCCL fails at the call
+// LOCKSTEP_CUDA_CALLS       a file, to which the process appends at its end how
+//                           often it has called each function of the driver
 //
 // Numbers count from 1 and in the whole process.
 //
@@ -22,6 +24,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
 
 namespace lockstep::standin {
 
@@ -36,6 +41,24 @@ private:
   uint64_t failing = 0;
 };
 
+/// Counts calls of the driver's functions, if a file for them is named.
+class CallCounts {
+public:
+  void writeTo(std::string name);
+  void add(const char *function) {
+    if (!file.empty())
+      addKnown(function);
+  }
+
+private:
+  void addKnown(const char *function);
+  void write();
+
+  std::string file;
+  std::mutex mutex;
+  std::map<std::string, uint64_t> counts;
+};
+
 struct DriverOptions {
   uint64_t seed = 1;
   int devices = 1;
@@ -43,6 +66,7 @@ struct DriverOptions {
   unsigned capability = 90;
   uint64_t memory = uint64_t(8) << 30;
   Injection alloc, load, launch, fault, lost, ecc, transfer;
+  CallCounts calls;
 
   /// Read from the environment at the first call. DriverOptions that are not
   /// understood end the process: a test that needs them would test nothing.

@@ -18,17 +18,22 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <vector>
 
 namespace lockstep::standin {
 
+struct Capture;
 struct Lane;
 
 /// The first so many commands of a stream. Complete when they are executed.
 struct Point {
   std::shared_ptr<Lane> lane;
   uint64_t count = 0;
+  /// Instead, a command that has been captured (Capture.h).
+  std::shared_ptr<Capture> capture = nullptr;
+  size_t node = 0;
 };
 
 enum class CommandKind {
@@ -61,6 +66,11 @@ struct Lane {
   /// Lanes with higher numbers go first.
   uint32_t priority = 0;
   uint64_t enqueued = 0, executed = 0;
+
+  /// Where its commands are captured, and the last of them; guarded by the
+  /// mutex of captures.
+  std::shared_ptr<Capture> capture;
+  std::optional<size_t> lastNode;
 };
 
 class Scheduler {

@@ -1,0 +1,146 @@
+//===- RecordedRun.cpp ----------------------------------------------------===//
+
+#include "runtime/executor/RecordedRun.h"
+
+#include "runtime/executor/ProgramState.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+/// Why a command is not the same in every run; null if it is.
+static const char *findObstacle(const Instruction &instruction) {
+  if (instruction.flags & Instruction::dynamic)
+    return "sizes are computed in the step";
+  if (instruction.flags & Instruction::sharedVariable)
+    return "other sessions use its variables at the same time";
+  switch (instruction.opcode) {
+  case Opcode::loadRegister:
+    return "the host reads a number of the device";
+  case Opcode::branchUnless:
+    return "the host reads a condition of the device";
+  case Opcode::next:
+    return "the host loads a batch";
+  case Opcode::start:
+  case Opcode::barrier:
+    return instruction.plan->dynamic ? "sizes are computed in the step"
+                                     : nullptr;
+  default:
+    return nullptr;
+  }
+}
+
+RecordedRun::RecordedRun(ProgramState &state) : state(state) {
+  const Program &program = state.program;
+  for (uint32_t pc = 0; pc < program.code.size() && reason.empty(); ++pc)
+    if (const char *found = findObstacle(program.code[pc]))
+      reason = fmt::format("{}: {}", program.place(pc), found);
+  if (reason.empty() && !state.transport->canRecord())
+    reason = "collectives go through the memory of the host";
+}
+
+DeviceQueues &RecordedRun::queues() const { return *state.queued->queues; }
+
+std::vector<Queue *> RecordedRun::others() const {
+  std::vector<Queue *> others;
+  for (const ExchangeQueue &exchange : queues().exchanges)
+    if (exchange.queue.get() != &queues().exchange())
+      others.push_back(exchange.queue.get());
+  for (const ReplicaQueue &replica : queues().replicas)
+    others.push_back(replica.queue.get());
+  return others;
+}
+
+uint64_t RecordedRun::enqueued() const {
+  uint64_t count = queues().exchange().enqueued();
+  for (const Queue *queue : others())
+    count += queue->enqueued();
+  return count;
+}
+
+std::vector<uint32_t> RecordedRun::completed() const {
+  std::vector<uint32_t> counts;
+  for (uint32_t i = 0; i < state.program.channelMembers.size(); ++i)
+    counts.push_back(state.rendezvous->completed(i));
+  return counts;
+}
+
+Status RecordedRun::begin() {
+  if (runs == 0)
+    before = enqueued();
+  if (runs != 1 || !reason.empty())
+    return Status::success();
+  instances = completed();
+  for (const ExchangeQueue &exchange : queues().exchanges)
+    firstOfExchange.push_back(exchange.queue->enqueued());
+  for (const ReplicaQueue &replica : queues().replicas)
+    firstOfReplica.push_back(replica.queue->enqueued());
+  recording = true;
+  return queues().exchange().beginRecording(others());
+}
+
+Status RecordedRun::end() {
+  if (uint64_t commands = enqueued() - before;
+      ++runs == 1 && reason.empty() && commands > mostCommands)
+    reason = fmt::format("a run has {} commands, more than {}", commands,
+                         mostCommands);
+  if (!recording)
+    return Status::success();
+  recording = false;
+  std::vector<uint32_t> atEnd = completed();
+  for (size_t i = 0; i < instances.size(); ++i)
+    instances[i] = atEnd[i] - instances[i];
+  return queues().exchange().endRecording().moveTo(graph);
+}
+
+/// Another run has started and enqueued all instances.
+void RecordedRun::startInstances() {
+  for (uint32_t channel = 0; channel < instances.size(); ++channel) {
+    uint32_t count = instances[channel];
+    for (uint32_t i = 0; i < state.replicaCount; ++i)
+      if (auto &started = state.replicas[i].started[channel];
+          started.load(std::memory_order_relaxed) > 0)
+        started.fetch_add(count, std::memory_order_relaxed);
+    state.rendezvous->complete(channel, count);
+  }
+}
+
+/// The positions that were noted while commands were recorded are now those of
+/// the graph's execution.
+void RecordedRun::shiftPositions() {
+  for (size_t i = 0; i < queues().exchanges.size(); ++i) {
+    ExchangeQueue &exchange = queues().exchanges[i];
+    exchange.shifted.store(exchange.queue->enqueued() - firstOfExchange[i],
+                           std::memory_order_release);
+  }
+  for (size_t i = 0; i < queues().replicas.size(); ++i) {
+    ReplicaQueue &replica = queues().replicas[i];
+    replica.position->shift(replica.queue->enqueued() - firstOfReplica[i]);
+  }
+}
+
+void RecordedRun::execute() {
+  // The replicas have started the instances while they were recorded.
+  if (std::exchange(isExecuted, true))
+    startInstances();
+  Queue &all = queues().exchange();
+  for (ReplicaQueue &replica : queues().replicas) {
+    replica.queue->record(*replica.arrived);
+    all.wait(*replica.arrived);
+  }
+  shiftPositions();
+  auto last = uint32_t(state.program.code.size() - 1);
+  for (uint32_t i = 0; i < state.replicaCount; ++i) {
+    Replica &replica = state.replicas[i];
+    replica.pc = last;
+    replica.note(last | Replica::blocks);
+    replica.blocked.store(Replica::onDevice, std::memory_order_relaxed);
+    replica.state.store(Replica::ready, std::memory_order_release);
+  }
+  all.execute(*graph);
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,77 @@
+//===- RecordedRun.h - a program as one command of a device -----*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_RECORDEDRUN_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_RECORDEDRUN_H
+
+#include "runtime/device/DeviceQueues.h"
+#include "runtime/executor/Program.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockstep::runtime {
+
+class ProgramState;
+
+/// Records the commands that a program enqueues in a run, and executes them in
+/// later runs: the host then enqueues one command instead of interpreting the
+/// program. The first run is interpreted, so that whatever is loaded or
+/// connected at its first use is there, and its commands are counted. The
+/// second one is recorded, and executed.
+class RecordedRun {
+public:
+  /// Of a program on a device that records commands; it is a part of `state`,
+  /// whose transport exists.
+  explicit RecordedRun(ProgramState &state);
+
+  /// Why runs are not recorded: the host decides something by data, takes part
+  /// in a collective, or there are too many commands. Empty if they are, or
+  /// will be.
+  const std::string &obstacle() const { return reason; }
+  bool isRecorded() const { return graph != nullptr; }
+  /// Whether commands are recorded that replicas enqueue.
+  bool isRecording() const { return recording; }
+
+  /// Before and after each run that is interpreted: begins to record, if this
+  /// is the second run, and ends to. Errors: those of the device.
+  Status begin();
+  Status end();
+  /// Enqueues the run that has just been recorded, or another one, behind what
+  /// is enqueued already. The device has executed earlier ones. Replicas wait
+  /// for their device at the end of the program.
+  void execute();
+
+private:
+  DeviceQueues &queues() const;
+  /// All but that for collectives within this executor.
+  std::vector<Queue *> others() const;
+  uint64_t enqueued() const;
+  std::vector<uint32_t> completed() const;
+  void startInstances();
+  void shiftPositions();
+
+  /// More commands, as of long loops, are not recorded: they would take too
+  /// much memory of the device.
+  static constexpr uint64_t mostCommands = 1 << 15;
+
+  ProgramState &state;
+  std::string reason;
+  /// Runs that have ended, until one has been recorded.
+  uint64_t runs = 0;
+  /// Commands enqueued before the first run.
+  uint64_t before = 0;
+  bool recording = false;
+  /// Instances of each channel that are complete: before the recording, and
+  /// those within it.
+  std::vector<uint32_t> instances;
+  /// The number of the last command of each exchange and each replica before
+  /// the recording.
+  std::vector<uint64_t> firstOfExchange, firstOfReplica;
+  std::unique_ptr<CommandGraph> graph;
+  bool isExecuted = false;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_RECORDEDRUN_H

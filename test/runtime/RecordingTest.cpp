@@ -1,0 +1,250 @@
+//===- RecordingTest.cpp - runs that a device has recorded ----------------===//
+
+#include "HangingKernel.h"
+
+#include "runtime/device/DeviceQueues.h"
+#include "runtime/device/cpu/CpuDevice.h"
+
+#include <array>
+#include <cstdlib>
+
+using namespace lockstep;
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Numbers = std::array<int32_t, 4>;
+
+/// Simulated devices that other tests do not use, and that of all tests.
+std::vector<std::string> recordingDevices() {
+  std::vector<std::string> names{"simulated:2001", "simulated:2002"};
+  if (const char *name = std::getenv("LOCKSTEP_DEVICE");
+      name && std::string_view(name) != "cpu")
+    names.push_back(name);
+  return names;
+}
+
+class Recording : public testing::TestWithParam<std::string> {
+protected:
+  void SetUp() override {
+    device = *openDevice(GetParam());
+    memory = *device->allocate(2, sizeof(Numbers));
+    for (std::unique_ptr<Queue> &queue : queues)
+      queue = *device->createQueue();
+  }
+
+  Numbers read(uint32_t block) {
+    Numbers result{};
+    EXPECT_TRUE(transfer(*device, [&](Queue &queue) {
+                  queue.download(reinterpret_cast<std::byte *>(result.data()),
+                                 memory->block(block), sizeof(Numbers));
+                }).ok());
+    return result;
+  }
+
+  void begin() {
+    std::array<Queue *, 1> others{queues[1].get()};
+    ASSERT_TRUE(queues[0]->beginRecording(others).ok());
+  }
+
+  /// Waits until the first queue has executed everything.
+  void finish() {
+    std::unique_ptr<Event> end = device->createEvent({});
+    queues[0]->record(*end);
+    EXPECT_TRUE(
+        transfer(*device, [&](Queue &queue) { queue.wait(*end); }).ok());
+  }
+
+  std::shared_ptr<Device> device;
+  std::unique_ptr<DeviceMemory> memory;
+  std::unique_ptr<Queue> queues[2];
+};
+INSTANTIATE_TEST_SUITE_P(OnDevices, Recording,
+                         testing::ValuesIn(recordingDevices()));
+
+// block 1 = block 0; block 0 = 5: on two queues, ordered by events.
+TEST_P(Recording, isExecutedOnDemand) {
+  std::unique_ptr<Event> copied = device->createEvent({});
+  queues[0]->fill(memory->block(0), sizeof(Numbers), 3);
+  finish();
+  uint64_t before[2] = {queues[0]->enqueued(), queues[1]->enqueued()};
+  begin();
+  queues[1]->copy(
+      {memory->block(1), memory->block(0), 1, sizeof(Numbers), 0, 0});
+  queues[1]->record(*copied);
+  queues[0]->wait(*copied);
+  queues[0]->fill(memory->block(0), sizeof(Numbers), 5);
+  std::unique_ptr<CommandGraph> graph = *queues[0]->endRecording();
+  EXPECT_EQ(queues[0]->enqueued(), before[0]) << "nothing is enqueued yet";
+  EXPECT_EQ(queues[1]->enqueued(), before[1]);
+  EXPECT_EQ(read(1), (Numbers{0, 0, 0, 0}));
+
+  queues[0]->execute(*graph);
+  finish();
+  EXPECT_EQ(read(0), (Numbers{5, 5, 5, 5}));
+  EXPECT_EQ(read(1), (Numbers{3, 3, 3, 3}));
+  // Each queue counts what it has in the graph, and has executed it.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_GE(queues[i]->enqueued(), before[i] + 2);
+    EXPECT_EQ(queues[i]->progress(), queues[i]->enqueued());
+  }
+  queues[0]->fill(memory->block(0), sizeof(Numbers), 7);
+  queues[0]->execute(*graph);
+  finish();
+  EXPECT_EQ(read(0), (Numbers{5, 5, 5, 5}));
+  EXPECT_EQ(read(1), (Numbers{7, 7, 7, 7}));
+  EXPECT_TRUE(queues[0]->status().ok());
+}
+
+// Memory of the host may be another one when commands are executed again.
+TEST_P(Recording, refusesTransfers) {
+  Numbers numbers{};
+  begin();
+  queues[1]->upload(memory->block(0),
+                    reinterpret_cast<std::byte *>(numbers.data()),
+                    sizeof(Numbers));
+  EXPECT_FALSE(queues[0]->endRecording().status().ok());
+}
+
+TEST_P(Recording, refusesWaitsForWhatWasBefore) {
+  std::unique_ptr<Event> event = device->createEvent({});
+  queues[1]->record(*event);
+  begin();
+  queues[0]->wait(*event);
+  EXPECT_FALSE(queues[0]->endRecording().status().ok());
+}
+
+TEST_P(Recording, refusesCallbacks) {
+  std::unique_ptr<Event> event = device->createEvent([] {});
+  begin();
+  queues[0]->record(*event);
+  EXPECT_FALSE(queues[0]->endRecording().status().ok());
+}
+
+TEST(RecordingOnCpu, isNotPossible) {
+  EXPECT_FALSE(makeCpuDevice()->canRecord());
+}
+
+/// In each of three iterations, replicas add their `own` variable to `total`,
+/// all of them together, and a section doubles `total`.
+TestProgram program(uint32_t replicas) {
+  TestProgram p(replicas);
+  uint32_t own = p.variable("own", ElementType::i64, {}, true);
+  uint32_t total = p.variable("total", ElementType::i64, {});
+  uint32_t sum = p.buffer(Space::shared, ElementType::i64, {});
+  uint32_t reduced = p.channel(), section = p.channel(), barrier = p.channel();
+  uint32_t i = p.reg(), one = p.reg(), three = p.reg();
+  p.setRegister(i, 0);
+  p.setRegister(one, 1);
+  p.setRegister(three, 3);
+  uint32_t loop = p.branchGreaterEqual(i, three);
+  p.start(CollectiveKind::all_reduce, Reduction::sum, reduced, {own}, {sum});
+  p.wait(reduced);
+  p.once(section);
+  p.launch("add", {total, sum}, {total});
+  p.launch("add", {total, total}, {total});
+  p.endOnce();
+  p.barrier(barrier);
+  p.addRegister(i, one);
+  p.jump(loop);
+  p.patch(loop);
+  p.ret();
+  p.output("total", total);
+  return p;
+}
+
+std::vector<int64_t> totals(TestProgram &p, const SessionOptions &options,
+                            int runs, bool isRecorded) {
+  auto session = p.session(options);
+  std::vector<int64_t> result;
+  for (int run = 1; run <= runs; ++run) {
+    // Inputs of a run are those at its beginning.
+    for (uint32_t r = 0; r < session->replicas(); ++r) {
+      int64_t value = 10 * run + r;
+      std::ranges::copy(bytesOf(value), session->variable("own", r).begin());
+    }
+    Status status = session->run("main");
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(session->recording(0).isRecorded, isRecorded && run >= 2);
+    EXPECT_EQ(session->recording(0).obstacle, "");
+    int64_t total = 0;
+    std::memcpy(&total, session->output(0, 0).data(), sizeof(total));
+    result.push_back(total);
+  }
+  return result;
+}
+
+// Runs that are executed as recorded have the results of others.
+TEST_P(Recording, runsOfAProgram) {
+  for (uint32_t replicas : {1, 3})
+    for (unsigned workers : {1, 2}) {
+      TestProgram p = program(replicas);
+      SessionOptions options{.workers = workers, .device = GetParam()};
+      std::vector<int64_t> recorded = totals(p, options, 5, true);
+      options.recordRuns = false;
+      EXPECT_EQ(totals(p, options, 5, false), recorded);
+      EXPECT_EQ(recorded[4], totals(p, {.device = "cpu"}, 5, false)[4]);
+    }
+}
+
+// Where the host decides by data, each run is interpreted.
+TEST_P(Recording, dataDecides) {
+  TestProgram p(1);
+  uint32_t doubles = p.variable("doubles", ElementType::i1, {});
+  uint32_t total = p.variable("total", ElementType::i64, {});
+  p.output("total", total);
+  uint32_t branch = p.branchUnless(doubles);
+  p.launch("add", {total, total}, {total});
+  p.patch(branch);
+  p.ret();
+  auto session = p.session({.device = GetParam()});
+  int64_t value = 1;
+  std::ranges::copy(bytesOf(value), session->variable("total").begin());
+  for (bool isDouble : {false, true, false, true, true}) {
+    session->variable("doubles")[0] = std::byte(isDouble);
+    ASSERT_TRUE(session->run("main").ok());
+    EXPECT_FALSE(session->recording(0).isRecorded);
+  }
+  std::memcpy(&value, session->output(0, 0).data(), sizeof(value));
+  EXPECT_EQ(value, 8);
+  EXPECT_EQ(session->recording(0).obstacle,
+            "train.py:42: program 'main': branch_unless: the host reads a "
+            "condition of the device");
+}
+
+// The report of a run that was executed as recorded names the kernel.
+TEST(RecordingDeadline, hangs) {
+  if (isOnHostDevice())
+    GTEST_SKIP() << "needs a device with queues";
+  Hang *mine = hang = new Hang;
+  mine->mayReturn = true;
+  TestProgram p(2);
+  uint32_t v = p.variable("v", ElementType::i64, {}, true);
+  callHanging(p, {v});
+  p.launch("add", {v, v}, {v});
+  uint32_t channel = p.channel();
+  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {v}, {v});
+  p.wait(channel);
+  p.ret();
+  auto session = p.session({.workers = 1, .clock = &mine->clock});
+  for (int run = 0; run < 3; ++run)
+    ASSERT_TRUE(session->run("main").ok());
+  ASSERT_TRUE(session->recording(0).isRecorded);
+  mine->hangs = mine->mayReturn = false;
+  Status status = runWithTimeWhen(*session, mine->clock, 30s,
+                                  [&] { return mine->hangs.load(); });
+  EXPECT_EQ(status.code(), StatusCode::deadline);
+  auto names = [&](unsigned replica) {
+    return status.message().find(
+               runningText(replica, "0 'launch 'call_on'' (train.py:42)")) !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(names(0) || names(1)) << status.message();
+  EXPECT_FALSE(session->variablesIntact());
+  session.reset();
+  mine->mayReturn = true;
+}
+
+} // namespace
