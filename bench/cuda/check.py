@@ -1,13 +1,16 @@
 """Runs the prepared models on a GPU, and reports what differs from the CPU.
 
-For each model: the largest relative difference of a loss from the CPU's in 20
-steps, whether a second run has the same losses, and the time of a step. Then
-one model with two executors, which exchange through the host and by NCCL, on two
-GPUs or on one: the losses must be those of one executor. Then compute-sanitizer's
-tools on one model, where they are installed. Only Python's own library is used.
-The exit status is 1 if anything is wrong.
+For each model: the largest relative difference of a metric from the CPU's in 20
+steps, and the time of a step, whose commands the GPU has recorded as a graph;
+then whether a second run, whose commands are enqueued one by one, has the same
+metrics, and the time of its steps. Then one model with two executors, which
+exchange through the host and by NCCL, on two GPUs or on one: the metrics must be
+those of one executor. Then compute-sanitizer's tools on one model, where they
+are installed. Only Python's own library is used. The exit status is 1 if
+anything is wrong.
 """
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -51,6 +54,16 @@ def execute(command, limit, **environment):
     return done.stdout + done.stderr
 
 
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A run of a model: the metrics of all steps, the milliseconds of the
+    fastest one, and why steps were not recorded, if they were not."""
+
+    metrics: list
+    milliseconds: float
+    obstacle: str
+
+
 class Check:
     def __init__(self, folder, deadline):
         self.folder, self.deadline = folder, deadline
@@ -88,8 +101,7 @@ class Check:
             *options,
         ]
 
-    def losses(self, name, device, options=(), **environment):
-        """The losses of a run, and the milliseconds of its fastest step."""
+    def train(self, name, device, options=(), **environment):
         metrics = self.folder / "metrics.jsonl"
         output = execute(
             self.command(name, device, metrics, options=options),
@@ -103,25 +115,36 @@ class Check:
             for rate in re.findall(r"^step .* (\d+) steps/s", output, re.M)
         ]
         milliseconds = 1000 / max(rates) if any(rates) else float("nan")
-        return [line["loss"] for line in lines if "loss" in line], milliseconds
+        obstacle = re.search(r"one by one: (.*)", output)
+        return Run(
+            [
+                value
+                for line in lines
+                for name, value in line.items()
+                if name not in ("step", "epoch")
+            ],
+            milliseconds,
+            obstacle[1] if obstacle else "",
+        )
 
     def model(self, name):
-        expected, on_cpu = self.losses(name, "cpu")
-        found, on_gpu = self.losses(name, "cuda")
-        again, _ = self.losses(name, "cuda")
+        cpu = self.train(name, "cpu")
+        gpu = self.train(name, "cuda")
+        again = self.train(name, "cuda", ["--no-recording"])
         difference = max(
             abs(a - b) / max(abs(b), 1e-6)
-            for a, b in zip(found, expected, strict=True)
+            for a, b in zip(gpu.metrics, cpu.metrics, strict=True)
         )
-        remarks = []
+        remarks = [gpu.obstacle] if gpu.obstacle else []
+        wrong = []
         if not difference <= TOLERANCES.get(name, TOLERANCE):
-            remarks.append("DIFFERS")
-        if again != found:
-            remarks.append("NOT REPEATED")
-        if remarks:
+            wrong.append("DIFFERS")
+        if again.metrics != gpu.metrics:
+            wrong.append("NOT REPEATED")
+        if wrong:
             self.wrong.append(name)
         print(
-            f"{name:20} {difference:12.1e} {on_cpu:10.2f} {on_gpu:10.2f}  {' '.join(remarks)}",
+            f"{name:20} {difference:12.1e} {cpu.milliseconds:10.2f} {gpu.milliseconds:10.2f} {again.milliseconds:10.2f}  {' '.join(wrong + remarks)}",
             flush=True,
         )
 
@@ -130,9 +153,9 @@ class Check:
         device = "cuda" if gpus > 1 else "cuda:0,0"
         options = ["--executors=2", f"--transport={transport}"]
         what = f"two executors, {transport}, {min(gpus, 2)} GPUs"
-        one, _ = self.losses(EXCHANGED, "cuda")
+        one = self.train(EXCHANGED, "cuda").metrics
         try:
-            found, milliseconds = self.losses(
+            two = self.train(
                 EXCHANGED, device, options, NCCL_MULTI_RANK_GPU_ENABLE="1"
             )
         except Failed as error:
@@ -140,17 +163,17 @@ class Check:
                 print(f"{what}: NCCL refuses them")
                 return
             raise
-        if found != one:
+        if two.metrics != one:
             self.wrong.append(what)
-        equal = "the losses of one" if found == one else "DIFFERS"
-        print(f"{what}: {equal}, {milliseconds:.2f} ms", flush=True)
+        equal = "the metrics of one" if two.metrics == one else "DIFFERS"
+        print(f"{what}: {equal}, {two.milliseconds:.2f} ms", flush=True)
 
     def sanitize(self, tool):
         metrics = self.folder / "metrics.jsonl"
         command = ["compute-sanitizer", f"--tool={tool}", "--error-exitcode=3"]
         try:
             execute(
-                [*command, *self.command(SANITIZED, "cuda", metrics, steps=1)],
+                [*command, *self.command(SANITIZED, "cuda", metrics, steps=3)],
                 max(min(self.left(), 120), 1),
                 **self.environment,
             )
@@ -168,7 +191,7 @@ class Check:
         except (Failed, OSError) as error:
             print(f"nvidia-smi: {error}")
         print(
-            f"{'model':20} {'difference':>12} {'CPU ms':>10} {'GPU ms':>10}",
+            f"{'model':20} {'difference':>12} {'CPU ms':>10} {'GPU ms':>10} {'no graph':>10}",
             flush=True,
         )
         for name in self.models:

@@ -84,12 +84,20 @@ def main():
         default=ROOT / "build" / "release" / "bin",
         help="the folder of the built tools (default: build/release/bin)",
     )
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        choices=zoo.names(),
+        default=zoo.names(),
+        metavar="NAME",
+        help="models of test/end-to-end/models (default: all)",
+    )
     options = parser.parse_args()
     shutil.rmtree(options.output, ignore_errors=True)
     options.output.mkdir(parents=True)
     copy_programs(options.binaries, options.output)
     seeds = {}
-    for name in zoo.names():
+    for name in options.models:
         entry = zoo.load(name)
         text, state = capture.capture(entry.model, REPLICAS, zoo.SEED)
         compile_model(

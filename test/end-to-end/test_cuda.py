@@ -13,10 +13,32 @@ import sysconfig
 import numpy as np
 import pytest
 
-from conftest import ROOT, read_metrics
+from conftest import ROOT, capture, read_metrics
 from test_random_functions import SEED
 
 TARGETS = "--target=sm_90,x86-64-v3"
+
+#: A step whose number of iterations depends on its data.
+HALVES = """\
+import jax
+import jax.numpy as jnp
+
+import lockstep
+
+batch_spec = {"x": ((4, 3), "float32")}
+
+
+def init(seed):
+    return {"w": jnp.ones(3)}
+
+
+def step(state, batch, scalars):
+    def halve(x):
+        return lockstep.all_reduce(x / 2 + batch["x"].mean(0) / 100, "MEAN")
+
+    x = jax.lax.while_loop(lambda x: x.sum() > 1, halve, state["w"])
+    return {"w": state["w"] + x}, {"loss": x.sum()}
+"""
 
 
 @pytest.fixture
@@ -116,6 +138,140 @@ def test_nccl(gpu, losses, examples, compiled, executors, replicas):
         assert one == several
 
 
+@pytest.fixture
+def calls(gpu, losses, tmp_path):
+    """How often a step of a run calls each function of the driver, from the
+    third one on, and the losses: `calls(artifact, example, options...)`."""
+
+    def count(artifact, example, *options, **variables):
+        counts, file = [], tmp_path / "calls"
+        for steps in 4, 14:
+            file.unlink(missing_ok=True)
+            found = losses(
+                gpu,
+                artifact,
+                example,
+                steps,
+                "--device=cuda",
+                *options,
+                LOCKSTEP_CUDA_CALLS=str(file),
+                **variables,
+            )
+            lines = [line.split() for line in file.read_text().splitlines()]
+            counts.append({name: int(number) for number, name in lines})
+        first, second = counts
+        return {
+            name: (second[name] - first.get(name, 0)) / 10 for name in second
+        }, found
+
+    return count
+
+
+# The second step is recorded; later ones launch a graph and no kernels.
+@pytest.mark.parametrize(
+    "executors,options", [(1, []), (2, ["--transport=nccl"])]
+)
+def test_steps_are_recorded(calls, examples, compiled, executors, options):
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    example = examples("digits-mlp")
+    options = [*options, f"--executors={executors}"]
+    variables = {"LOCKSTEP_CUDA_DEVICES": str(executors)}
+    recorded, found = calls(artifact, example, *options, **variables)
+    assert recorded["cuGraphLaunch"] == executors
+    assert recorded["cuLaunchKernel"] == 0
+    each, again = calls(
+        artifact, example, *options, "--no-recording", **variables
+    )
+    assert "cuGraphLaunch" not in each and each["cuLaunchKernel"] > 50
+    assert again == found
+    if executors == 1:
+        assert 3 * sum(recorded.values()) < sum(each.values())
+
+
+# Where the host decides by data, or takes part in collectives, it says so.
+def test_why_steps_are_not_recorded(gpu, tools, examples, compiled, tmp_path):
+    example = examples("digits-mlp")
+    metrics = tmp_path / "metrics.jsonl"
+    done = gpu(
+        compiled("digits-mlp", "--replicas=4", TARGETS),
+        *example.arguments(2, metrics),
+        "--device=cuda",
+        "--executors=2",
+        LOCKSTEP_CUDA_DEVICES="2",
+    )
+    assert (
+        "the device gets the commands of each step one by one: collectives go through the memory of the host"
+        in done.stderr
+    )
+    model = tmp_path / "model.py"
+    model.write_text(HALVES)
+    capture(model, tmp_path)
+    np.savez(tmp_path / "train.npz", x=np.full((8, 3), 2.0, np.float32))
+    artifact = tools.compile(
+        tmp_path / "step.mlir",
+        tmp_path / "step.lockstep",
+        "--replicas=2",
+        TARGETS,
+    )
+    run = [
+        artifact,
+        f"--data={tmp_path / 'train.npz'}",
+        "--steps=3",
+        "--seed=0",
+    ]
+    run += [f"--init={tmp_path / 'init.safetensors'}", "--device=cuda"]
+    message = "the device gets the commands of each step one by one"
+    assert (
+        f"{message}: model.py:17: program 'step': branch_unless: the host reads a condition of the device"
+        in gpu(*run).stderr
+    )
+    assert message not in gpu(*run, "--no-recording").stderr
+
+
+# What is to be run on a GPU, on the stand-in: one model has several losses.
+def test_check(tools, gpu, tmp_path):
+    prepared = tmp_path / "check"
+    # The stand-in has only the driver's library.
+    lister = tmp_path / "nvidia-smi"
+    lister.write_text("#!/bin/sh\nprintf 'GPU 0: one\\nGPU 1: two\\n'\n")
+    lister.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "TMPDIR": str(tmp_path),
+        "LD_LIBRARY_PATH": str(tools.folder.parent / "lib" / "cuda-standin"),
+        "LOCKSTEP_CUDA_DEVICES": "2",
+    }
+    done = subprocess.run(
+        [
+            sys.executable,
+            ROOT / "bench" / "cuda" / "prepare.py",
+            f"--binaries={tools.folder}",
+            "--models",
+            "optimizers",
+            "vae",
+            "-o",
+            prepared,
+        ],
+        env=environment | {"JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [ROOT / "bench" / "cuda" / "check.sh", prepared, "300"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = (prepared / "report.txt").read_text()
+    assert re.search(r"^optimizers +\S+e-\d\d .*\d  $", report, re.M), report
+    assert "two executors, nccl, 2 GPUs: the metrics of one" in report
+    assert report.endswith("wrong: nothing\n")
+
+
 def test_errors_of_nccl(gpu, examples, compiled, tmp_path):
     example = examples("digits-mlp")
     artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
@@ -141,14 +297,25 @@ def test_errors_of_nccl(gpu, examples, compiled, tmp_path):
         in message(
             "--device=cuda",
             LOCKSTEP_CUDA_DEVICES="2",
-            LOCKSTEP_CUDA_FAIL="transfer:7",
+            LOCKSTEP_CUDA_FAIL="transfer:3",
         )
     )
-    assert "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in message(
+    # While the second step is recorded.
+    assert "ncclGroupEnd: unhandled system error" in message(
         "--device=cuda",
         LOCKSTEP_CUDA_DEVICES="2",
-        LOCKSTEP_CUDA_FAIL="lost:40",
+        LOCKSTEP_CUDA_FAIL="transfer:5",
     )
+    # In the first step, and in one that has been recorded.
+    for command in 40, 1000:
+        assert (
+            "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)"
+            in message(
+                "--device=cuda",
+                LOCKSTEP_CUDA_DEVICES="2",
+                LOCKSTEP_CUDA_FAIL=f"lost:{command}",
+            )
+        )
     assert (
         "expected a device with queues for transport 'nccl:threads', found 'cpu'"
         in message("--device=cpu")
@@ -269,6 +436,9 @@ def test_errors(gpu, examples, compiled, tmp_path):
         "failed on GPU 0 'Lockstep CUDA stand-in': CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
         in message("--device=cuda", LOCKSTEP_CUDA_FAIL="launch:12")
     )
-    assert "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in message(
-        "--device=cuda", LOCKSTEP_CUDA_FAIL="lost:40"
-    )
+    # In the first step, and in one that has been recorded.
+    for command in 40, 1000:
+        assert (
+            "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)"
+            in message("--device=cuda", LOCKSTEP_CUDA_FAIL=f"lost:{command}")
+        )
