@@ -120,8 +120,8 @@ struct DeviceReduction {
 };
 
 /// Commands of several queues that have been recorded, to be executed as a
-/// whole and more than once. Destroyed before these queues, when none of its
-/// commands is in execution.
+/// whole and more than once. Destroyed before these queues; commands in
+/// execution still end.
 class CommandGraph {
 public:
   virtual ~CommandGraph() = default;
@@ -159,10 +159,10 @@ public:
   virtual void wait(const Event &event) = 0;
 
   /// Until `endRecording`, commands of this queue and of `others` are kept
-  /// instead of executed. They may wait for events that have been recorded
-  /// since, but not transfer from and to the host, nor record events with a
-  /// callback: these are errors of `endRecording`. Error: devices that do not
-  /// record (`Device::canRecord`).
+  /// instead of executed; one thread adds them. They may wait for events that
+  /// have been recorded since, but not transfer from and to the host, nor
+  /// record events with a callback: these are errors of `endRecording`. Error:
+  /// devices that do not record (`Device::canRecord`).
   virtual Status beginRecording(std::span<Queue *const> others) {
     (void)others;
     return unsupported("the device does not record commands");

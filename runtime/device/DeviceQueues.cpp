@@ -21,6 +21,7 @@ DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   if (Expected<ExchangeQueue *> exchange = queues->addExchange(device);
       !exchange)
     return exchange.status();
+  queues->graphEnd = device.createEvent({});
   for (uint32_t i = 0; i < replicas; ++i) {
     ReplicaQueue &replica = queues->replicas.emplace_back();
     replica.ready = device.createEvent([&events] { events.notify(); });

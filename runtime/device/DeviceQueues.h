@@ -26,8 +26,8 @@ public:
     note.enqueued.store(enqueued, std::memory_order_relaxed);
     notes.store(count + 1, std::memory_order_release);
   }
-  /// The device executes recorded commands again, which are now that many
-  /// numbers behind those that have been noted.
+  /// The device executes recorded commands again, whose numbers are now higher
+  /// by this than those that have been noted.
   void shift(uint64_t numbers) {
     shifted.store(numbers, std::memory_order_release);
   }
@@ -53,7 +53,7 @@ struct ReplicaQueue {
   /// Recorded at a point that the device must reach before the replica
   /// continues.
   std::unique_ptr<Event> ready;
-  /// Recorded where commands of all queues follow that were recorded before.
+  /// A graph begins behind it.
   std::unique_ptr<Event> arrived;
   std::unique_ptr<DevicePosition> position = std::make_unique<DevicePosition>();
 
@@ -78,8 +78,8 @@ struct ExchangeQueue {
   /// As `DevicePosition::shift`, for numbers of this queue's commands.
   std::atomic<uint64_t> shifted{0};
 
-  /// Whether the queue has executed a command, which may have been recorded,
-  /// and then each time it was enqueued.
+  /// Whether the latest execution of a command is over; `command` is its number
+  /// from when it was enqueued, or recorded.
   bool hasExecuted(uint64_t command) const {
     return queue->progress() >=
            command + shifted.load(std::memory_order_acquire);
@@ -91,6 +91,8 @@ struct DeviceQueues {
   std::vector<ReplicaQueue> replicas;
   /// The first one is for collectives whose members are all in this executor.
   std::deque<ExchangeQueue> exchanges;
+  /// Of a graph on the first one.
+  std::unique_ptr<Event> graphEnd;
 
   /// `events` are notified when an operation that a replica waits for is
   /// complete; they outlive the queues. Error: the device has no more queues.

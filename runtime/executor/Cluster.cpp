@@ -258,6 +258,8 @@ std::vector<int64_t> Cluster::outputShape(ProgramId program, unsigned output,
 }
 
 RecordingInfo Cluster::recording(ProgramId program) const {
+  if (program >= impl->parts.size())
+    return {};
   for (uint32_t i = 0; i < impl->executors.size(); ++i)
     if (std::optional<ProgramId> part = impl->parts[program][i];
         part && impl->executors[i].isHere)

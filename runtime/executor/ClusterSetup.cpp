@@ -190,6 +190,8 @@ Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
       options.deviceIndex += unsigned(present.size());
     options.workers =
         std::max(1u, share(threads, here, unsigned(present.size())));
+    // All executors record their runs, or none.
+    options.recordRuns = given.recordRuns && given.injections.empty();
     options.injections = std::move(injections[i]);
     Expected<std::unique_ptr<Session>> session =
         Session::create(artifact, std::move(options));

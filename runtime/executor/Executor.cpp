@@ -148,7 +148,7 @@ Status Executor::run(ProgramState &state) {
   for (Observer *observer : observers)
     observer->runBegins(state);
 
-  if (state.queued && state.queued->recorded && canRecord())
+  if (state.queued && state.queued->recorded && options.recordRuns)
     runRecorded(state);
   else
     interpret();
@@ -178,21 +178,41 @@ void Executor::interpret() {
 void Executor::runRecorded(ProgramState &state) {
   RecordedRun &recorded = *state.queued->recorded;
   if (!recorded.isRecorded()) {
-    if (Status status = recorded.begin(); !status.ok())
-      return fail(status);
-    interpret();
-    if (Status status = recorded.end(); !status.ok())
-      fail(status.withContext(
-          fmt::format("a recording of program '{}'", state.program.name())));
+    Status status = recorded.begin();
+    // A graph of the driver must not be changed by several threads.
+    if (recorded.isRecording())
+      runHasOtherWorkers = false;
+    if (status.ok()) {
+      interpret();
+      status = recorded.end();
+      recordings.push_back(&recorded);
+    }
+    if (!status.ok() && !failed()) {
+      // Others may have recorded the same run, which they execute together.
+      if (options.network)
+        return fail(status.withContext(
+            fmt::format("a recording of program '{}'", state.program.name())));
+      recorded.refuse(status);
+      state.rewind();
+      stop.store(false, std::memory_order_seq_cst);
+      finishedReplicas.store(0, std::memory_order_relaxed);
+      return interpret();
+    }
   }
   if (!recorded.isRecorded() || failed())
     return;
   // As before each command that writes a variable.
   if (state.program.writesVariables)
     touched.store(true, std::memory_order_seq_cst);
-  if (failed())
-    return;
-  recorded.execute();
+  if (!failed())
+    recorded.execute();
+}
+
+/// After a failure, before transports are aborted: a communicator of NCCL must
+/// not be aborted while a graph has its operations.
+void Executor::endRecordings() {
+  for (RecordedRun *recorded : std::exchange(recordings, {}))
+    recorded->forget();
 }
 
 /// Waits until the device has executed all enqueued commands, also after a
@@ -201,16 +221,20 @@ void Executor::awaitDevice(ProgramState &state) {
   if (!state.queued)
     return;
   DeviceQueues &queues = *state.queued->queues;
-  if (failed())
+  if (failed()) {
+    endRecordings();
     state.transport->abort();
+  }
   queues.recordEnd();
   for (;;) {
     uint32_t key = events.key();
     // The device may wait for an executor that has failed.
     if (options.network && options.network->isAborted() && !failed())
       fail(options.network->abortReason());
-    if (failed())
+    if (failed()) {
+      endRecordings();
       state.transport->abort();
+    }
     if (queues.isEndReached() ||
         failure.leavesKernelsBehind().load(std::memory_order_acquire))
       break;
@@ -218,6 +242,8 @@ void Executor::awaitDevice(ProgramState &state) {
   }
   // Commands enqueued before a failure may still change variables.
   ThreadTeam::becomesEmpty([&] { return !queues.isEndReached(); });
+  if (queues.isEndReached())
+    state.finishReplicas();
   if (Status status = queues.status(); !status.ok())
     fail(status);
 }

@@ -27,6 +27,8 @@ namespace lockstep::runtime {
 /// CPUs that this process may use.
 unsigned availableCpus();
 
+class RecordedRun;
+
 class Executor {
 public:
   struct Options {
@@ -43,8 +45,8 @@ public:
     std::function<void(const std::string &)> onInjection;
     std::function<void(const DeadlineReport &)> onDeadline, onLongWait;
     MemoryRule brokenRule = MemoryRule::none;
-    /// See `SessionOptions::recordRuns`.
-    bool recordRuns = true;
+    /// Runs may be recorded: no observer and no fault acts within them.
+    bool recordRuns = false;
   };
 
   explicit Executor(Options options);
@@ -123,11 +125,7 @@ private:
   bool claim(ProgramState &state, Replica &replica);
   bool pollNetwork(ProgramState &state, uint32_t worker);
   void idle(uint32_t worker, uint32_t key);
-  /// Whether runs may be recorded: nothing happens within them.
-  bool canRecord() const {
-    return options.recordRuns && observers.empty() &&
-           options.injections.empty();
-  }
+  void endRecordings();
   void interpret();
   void runRecorded(ProgramState &state);
   void awaitDevice(ProgramState &state);
@@ -148,6 +146,8 @@ private:
   Failure failure;
   TileScheduler tileScheduler;
   std::vector<Observer *> observers;
+  /// Those that may have a graph.
+  std::vector<RecordedRun *> recordings;
 
   /// generation << 33 | open << 32 | workers inside.
   alignas(64) std::atomic<uint64_t> gate{0};

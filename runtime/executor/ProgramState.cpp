@@ -267,6 +267,17 @@ void ProgramState::rewind() {
   }
 }
 
+void ProgramState::finishReplicas() {
+  for (uint32_t i = 0; i < replicaCount; ++i) {
+    Replica &replica = replicas[i];
+    if (program.code[replica.pc].opcode != Opcode::ret ||
+        replica.blocked.load(std::memory_order_relaxed) != Replica::onDevice)
+      continue;
+    replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
+    replica.state.store(Replica::finished, std::memory_order_release);
+  }
+}
+
 void ProgramState::bindInput(uint32_t replica, std::byte *address) {
   if (queued)
     queued->hostInputs[replica] = address;

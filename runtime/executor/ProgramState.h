@@ -84,6 +84,9 @@ public:
   /// Resets all replicas to the beginning of the program, without changing
   /// their memories.
   void rewind();
+  /// The device has executed everything: replicas that only wait for it are at
+  /// the end of the program.
+  void finishReplicas();
 
   /// Sets the address from which a replica reads its batch.
   void bindInput(uint32_t replica, std::byte *address);

@@ -33,11 +33,47 @@ static const char *findObstacle(const Instruction &instruction) {
   }
 }
 
+/// Whether a replica executes more commands than could be recorded without too
+/// much memory of the device, as in a long loop. Nothing but numbers that are
+/// in the program decides which ones; a `once` section counts for each replica.
+static bool hasTooManyCommands(const Program &program) {
+  constexpr uint64_t most = 1 << 14, mostSteps = 16 * most;
+  std::vector<int64_t> registers(program.tables->registers());
+  uint64_t commands = 0;
+  uint32_t pc = 0;
+  for (uint64_t step = 0; step < mostSteps; ++step) {
+    const Instruction &instruction = program.code[pc++];
+    switch (instruction.opcode) {
+    case Opcode::ret:
+      return commands > most;
+    case Opcode::jump:
+      pc = instruction.b;
+      break;
+    case Opcode::branchGreaterEqual:
+      if (registers[instruction.a] >= registers[instruction.c])
+        pc = instruction.b;
+      break;
+    case Opcode::setRegister:
+      registers[instruction.a] = instruction.value;
+      break;
+    case Opcode::addRegister:
+      registers[instruction.a] = int64_t(uint64_t(registers[instruction.a]) +
+                                         uint64_t(registers[instruction.b]));
+      break;
+    default:
+      ++commands;
+    }
+  }
+  return true;
+}
+
 RecordedRun::RecordedRun(ProgramState &state) : state(state) {
   const Program &program = state.program;
   for (uint32_t pc = 0; pc < program.code.size() && reason.empty(); ++pc)
     if (const char *found = findObstacle(program.code[pc]))
       reason = fmt::format("{}: {}", program.place(pc), found);
+  if (reason.empty() && hasTooManyCommands(program))
+    reason = "there are too many commands";
   if (reason.empty() && !state.transport->canRecord())
     reason = "collectives go through the memory of the host";
 }
@@ -54,13 +90,6 @@ std::vector<Queue *> RecordedRun::others() const {
   return others;
 }
 
-uint64_t RecordedRun::enqueued() const {
-  uint64_t count = queues().exchange().enqueued();
-  for (const Queue *queue : others())
-    count += queue->enqueued();
-  return count;
-}
-
 std::vector<uint32_t> RecordedRun::completed() const {
   std::vector<uint32_t> counts;
   for (uint32_t i = 0; i < state.program.channelMembers.size(); ++i)
@@ -69,30 +98,26 @@ std::vector<uint32_t> RecordedRun::completed() const {
 }
 
 Status RecordedRun::begin() {
-  if (runs == 0)
-    before = enqueued();
-  if (runs != 1 || !reason.empty())
+  if (!hasRun || !reason.empty())
     return Status::success();
-  instances = completed();
+  completedBefore = completed();
   for (const ExchangeQueue &exchange : queues().exchanges)
-    firstOfExchange.push_back(exchange.queue->enqueued());
+    beforeOfExchange.push_back(exchange.queue->enqueued());
   for (const ReplicaQueue &replica : queues().replicas)
-    firstOfReplica.push_back(replica.queue->enqueued());
+    beforeOfReplica.push_back(replica.queue->enqueued());
+  LOCKSTEP_RETURN_IF_ERROR(queues().exchange().beginRecording(others()));
   recording = true;
-  return queues().exchange().beginRecording(others());
+  return Status::success();
 }
 
 Status RecordedRun::end() {
-  if (uint64_t commands = enqueued() - before;
-      ++runs == 1 && reason.empty() && commands > mostCommands)
-    reason = fmt::format("a run has {} commands, more than {}", commands,
-                         mostCommands);
+  hasRun = true;
   if (!recording)
     return Status::success();
   recording = false;
-  std::vector<uint32_t> atEnd = completed();
+  instances = completed();
   for (size_t i = 0; i < instances.size(); ++i)
-    instances[i] = atEnd[i] - instances[i];
+    instances[i] -= completedBefore[i];
   return queues().exchange().endRecording().moveTo(graph);
 }
 
@@ -113,12 +138,12 @@ void RecordedRun::startInstances() {
 void RecordedRun::shiftPositions() {
   for (size_t i = 0; i < queues().exchanges.size(); ++i) {
     ExchangeQueue &exchange = queues().exchanges[i];
-    exchange.shifted.store(exchange.queue->enqueued() - firstOfExchange[i],
+    exchange.shifted.store(exchange.queue->enqueued() - beforeOfExchange[i],
                            std::memory_order_release);
   }
   for (size_t i = 0; i < queues().replicas.size(); ++i) {
     ReplicaQueue &replica = queues().replicas[i];
-    replica.position->shift(replica.queue->enqueued() - firstOfReplica[i]);
+    replica.position->shift(replica.queue->enqueued() - beforeOfReplica[i]);
   }
 }
 
@@ -141,6 +166,11 @@ void RecordedRun::execute() {
     replica.state.store(Replica::ready, std::memory_order_release);
   }
   all.execute(*graph);
+  // Later commands of all queues follow, and with them what these note of their
+  // progress.
+  all.record(*queues().graphEnd);
+  for (Queue *other : others())
+    other->wait(*queues().graphEnd);
 }
 
 } // namespace lockstep::runtime

@@ -17,8 +17,8 @@ class ProgramState;
 /// Records the commands that a program enqueues in a run, and executes them in
 /// later runs: the host then enqueues one command instead of interpreting the
 /// program. The first run is interpreted, so that whatever is loaded or
-/// connected at its first use is there, and its commands are counted. The
-/// second one is recorded, and executed.
+/// connected at its first use is there. The second one is recorded, and
+/// executed.
 class RecordedRun {
 public:
   /// Of a program on a device that records commands; it is a part of `state`,
@@ -26,8 +26,9 @@ public:
   explicit RecordedRun(ProgramState &state);
 
   /// Why runs are not recorded: the host decides something by data, takes part
-  /// in a collective, or there are too many commands. Empty if they are, or
-  /// will be.
+  /// in a collective, there are too many commands, or the device has refused
+  /// them. Empty if they are, or will be. The same in all executors of a
+  /// program, which record its runs together.
   const std::string &obstacle() const { return reason; }
   bool isRecorded() const { return graph != nullptr; }
   /// Whether commands are recorded that replicas enqueue.
@@ -42,32 +43,30 @@ public:
   /// for their device at the end of the program.
   void execute();
 
+  /// After an error of `begin` or `end`: later runs are interpreted.
+  void refuse(const Status &error) { reason = error.message(); }
+  /// Releases what has been recorded, after a failure.
+  void forget() { graph.reset(); }
+
 private:
   DeviceQueues &queues() const;
   /// All but that for collectives within this executor.
   std::vector<Queue *> others() const;
-  uint64_t enqueued() const;
   std::vector<uint32_t> completed() const;
   void startInstances();
   void shiftPositions();
 
-  /// More commands, as of long loops, are not recorded: they would take too
-  /// much memory of the device.
-  static constexpr uint64_t mostCommands = 1 << 15;
-
   ProgramState &state;
   std::string reason;
-  /// Runs that have ended, until one has been recorded.
-  uint64_t runs = 0;
-  /// Commands enqueued before the first run.
-  uint64_t before = 0;
+  bool hasRun = false;
   bool recording = false;
-  /// Instances of each channel that are complete: before the recording, and
-  /// those within it.
+  /// Instances of each channel that are complete before the recording.
+  std::vector<uint32_t> completedBefore;
+  /// Instances of each channel that are recorded.
   std::vector<uint32_t> instances;
-  /// The number of the last command of each exchange and each replica before
-  /// the recording.
-  std::vector<uint64_t> firstOfExchange, firstOfReplica;
+  /// The number of commands of each exchange and each replica before the
+  /// recording.
+  std::vector<uint64_t> beforeOfExchange, beforeOfReplica;
   std::unique_ptr<CommandGraph> graph;
   bool isExecuted = false;
 };

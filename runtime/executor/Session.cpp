@@ -231,7 +231,8 @@ Status Session::run(ProgramId program) {
 }
 
 RecordingInfo Session::recording(ProgramId program) const {
-  const ProgramState *state = impl->states[program].get();
+  const ProgramState *state =
+      program < impl->states.size() ? impl->states[program].get() : nullptr;
   if (!state || !state->queued || !state->queued->recorded)
     return {};
   const RecordedRun &recorded = *state->queued->recorded;

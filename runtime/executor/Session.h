@@ -202,8 +202,8 @@ struct OutputInfo {
 struct RecordingInfo {
   /// Runs enqueue what has been recorded.
   bool isRecorded = false;
-  /// Why not, although the device records commands. Empty also before the
-  /// second run, and if `SessionOptions` or an observer exclude it.
+  /// Why no run of the program can be recorded, although the device records
+  /// commands. Empty also if only `SessionOptions` exclude it.
   std::string obstacle;
 };
 

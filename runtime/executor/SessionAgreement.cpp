@@ -21,7 +21,8 @@ void Session::Impl::postFacts() {
                  {"kernel target", std::string(module->target())},
                  {"transport", std::string(memory.transport->name())},
                  {"number of runs between comparisons of mirrored variables",
-                  std::to_string(options.checkMirrored)}};
+                  std::to_string(options.checkMirrored)},
+                 {"recording of runs", recordsRuns() ? "on" : "off"}};
   facts.insert(facts.end(), options.agreement.begin(), options.agreement.end());
   options.network->post(factsTopic, 0, toText(facts));
 }

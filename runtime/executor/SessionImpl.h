@@ -43,6 +43,8 @@ public:
   /// Errors of a run that can be detected before it begins.
   Status checkReady(ProgramId program);
   // Comparisons between executors (SessionAgreement.cpp).
+  /// Whether runs are recorded whose commands are always the same.
+  bool recordsRuns() const;
   /// Posts the facts that must be equal in all executors.
   void postFacts();
   /// Before the first run: waits until all executors have posted their facts,

@@ -67,7 +67,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
   executorOptions.onLongWait = options.onLongWait;
   executorOptions.network = options.network.get();
   executorOptions.clusters = options.clusters;
-  executorOptions.recordRuns = options.recordRuns;
+  executorOptions.recordRuns = recordsRuns();
   executorOptions.brokenRule =
       options.checkRaces ? options.brokenRule : MemoryRule::none;
   executor = std::make_unique<Executor>(std::move(executorOptions));
@@ -90,6 +90,12 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
   }
   postFacts();
   return Status::success();
+}
+
+bool Session::Impl::recordsRuns() const {
+  return options.recordRuns && memory.device->canRecord() &&
+         injections.empty() && options.traceFile.empty() &&
+         !options.checkFinite && !options.checkRaces && !module->fault();
 }
 
 Status Session::Impl::findRanks() {

@@ -12,8 +12,9 @@ namespace lockstep::runtime {
 /// enqueued; `pass` orders the later commands of a replica after its end.
 class DeviceTransport : public Transport {
 public:
-  /// Whether it carries out this collective; others are staged in memory of
-  /// the host. The same in all executors.
+  /// Whether it carries out such a collective, if its members are in several
+  /// executors; others are staged in memory of the host. The same in all
+  /// executors, also in those without members.
   virtual bool accepts(const CollectivePlan &plan) const = 0;
 };
 

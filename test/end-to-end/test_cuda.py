@@ -228,6 +228,56 @@ def test_why_steps_are_not_recorded(gpu, tools, examples, compiled, tmp_path):
     assert message not in gpu(*run, "--no-recording").stderr
 
 
+# A graph for which there is no memory is no error, but for several executors,
+# which record together.
+def test_graphs_without_memory(gpu, losses, examples, compiled, tmp_path):
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    example = examples("digits-mlp")
+    expected = losses(gpu, artifact, example, 6, "--device=cuda")
+    output = []
+
+    def run(*arguments, **variables):
+        output.append(gpu(*arguments, **variables).stderr)
+
+    fault = {"LOCKSTEP_CUDA_FAIL": "graph:1", "LOCKSTEP_CUDA_DEVICES": "2"}
+    found = losses(run, artifact, example, 6, "--device=cuda", **fault)
+    assert found == expected
+    assert (
+        "one by one: a graph cannot be made for GPU 0 'Lockstep CUDA stand-in': CUDA_ERROR_OUT_OF_MEMORY"
+        in output[0]
+    )
+    options = ["--device=cuda", "--executors=2", "--transport=nccl"]
+    message = failure(gpu, example, artifact, tmp_path, *options, **fault)
+    assert (
+        "a recording of program 'step': a graph cannot be made for GPU"
+        in message
+    )
+
+
+# A kernel that hangs in a step that was recorded: the report names the
+# collective that the GPUs have not finished.
+def test_report_of_a_recorded_step(gpu, examples, compiled, tmp_path):
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    report = tmp_path / "report.json"
+    done = gpu(
+        artifact,
+        *examples("digits-mlp").arguments(20, tmp_path / "metrics"),
+        "--device=cuda",
+        "--executors=2",
+        "--transport=nccl",
+        "--deadline=1",
+        "--report",
+        report,
+        check=False,
+        LOCKSTEP_CUDA_DEVICES="2",
+        LOCKSTEP_CUDA_FAIL="hang:700",
+    )
+    assert done.returncode == 3, done.stderr
+    waits = json.loads(report.read_text())["waits"]
+    assert {wait["kind"] for wait in waits} == {"all_reduce"}
+    assert "replica 0: waiting for its device in command" in done.stderr
+
+
 # What is to be run on a GPU, on the stand-in: one model has several losses.
 def test_check(tools, gpu, tmp_path):
     prepared = tmp_path / "check"

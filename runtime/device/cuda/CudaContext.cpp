@@ -192,8 +192,6 @@ bool CudaContext::releaseAll() {
   Unused released;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    if (releasesHeld > 0)
-      return false;
     std::swap(released, unused);
   }
   release(released);

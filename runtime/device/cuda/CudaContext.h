@@ -71,8 +71,9 @@ public:
   /// Does not wait, like `free`.
   void unload(CUmodule module);
 
-  /// Nothing is released between these calls: the driver must not be asked
-  /// whether streams are busy while it records what is enqueued on them.
+  /// Between these calls, memory is released only if there is none left: the
+  /// driver must not be asked whether streams are busy while it records what is
+  /// enqueued on them.
   void holdRelease();
   void allowRelease();
 

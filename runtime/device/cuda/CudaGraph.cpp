@@ -37,17 +37,17 @@ Status CudaGraph::instantiate(CUgraph captured) {
 
 void CudaQueue::startToRecord() {
   std::lock_guard<std::mutex> lock(mutex);
-  recording = std::make_unique<CudaRecording>();
+  recording = std::make_shared<CudaRecording>();
   recording->queue = this;
-  recording->first = enqueuedCount.load(std::memory_order_relaxed);
+  recording->before = enqueuedCount.load(std::memory_order_relaxed);
 }
 
-std::unique_ptr<CudaRecording> CudaQueue::takeRecording() {
+std::shared_ptr<CudaRecording> CudaQueue::takeRecording() {
   std::lock_guard<std::mutex> lock(mutex);
   recording->count =
-      enqueuedCount.load(std::memory_order_relaxed) - recording->first;
-  enqueuedCount.store(recording->first, std::memory_order_release);
-  noted = std::min(noted, recording->first);
+      enqueuedCount.load(std::memory_order_relaxed) - recording->before;
+  enqueuedCount.store(recording->before, std::memory_order_release);
+  noted = std::min(noted, recording->before);
   return std::move(recording);
 }
 
@@ -71,9 +71,18 @@ Status CudaQueue::beginRecording(std::span<Queue *const> others) {
   }
   CudaEvent begin(context, {});
   record(begin);
-  for (Queue *other : others)
+  for (Queue *other : others) {
     other->wait(begin);
+    static_cast<CudaQueue *>(other)->noteBegin();
+  }
   return Status::success();
+}
+
+/// So that the commands before the graph are known to have been executed.
+void CudaQueue::noteBegin() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (CUresult result = noteProgress(); result != CUDA_SUCCESS)
+    fail(result, "the beginning of a recording");
 }
 
 Expected<std::unique_ptr<CommandGraph>> CudaQueue::endRecording() {
@@ -85,7 +94,7 @@ Expected<std::unique_ptr<CommandGraph>> CudaQueue::endRecording() {
   context->enter();
   CUgraph captured = nullptr;
   CUresult result = api.cuStreamEndCapture(stream.stream, &captured);
-  std::vector<std::unique_ptr<CudaRecording>> recordings;
+  std::vector<std::shared_ptr<CudaRecording>> recordings;
   recordings.push_back(takeRecording());
   Status first = status();
   for (Queue *other : recordedWith) {
@@ -106,20 +115,19 @@ Expected<std::unique_ptr<CommandGraph>> CudaQueue::endRecording() {
   return std::unique_ptr<CommandGraph>(std::move(graph));
 }
 
-void CudaQueue::startToExecute(const CudaRecording &own) {
+void CudaQueue::startToExecute(std::shared_ptr<const CudaRecording> own) {
   std::lock_guard<std::mutex> lock(mutex);
-  executing = &own;
-  // The first command orders the queues; the device executes what follows.
-  std::atomic_ref<uint32_t>(stream.progress[inGraph]).store(1);
+  std::atomic_ref<uint32_t>(stream.progress[inGraph]).store(0);
   executedFrom.store(enqueuedCount.load(std::memory_order_relaxed),
                      std::memory_order_release);
-  enqueuedCount.fetch_add(own.count, std::memory_order_acq_rel);
+  enqueuedCount.fetch_add(own->count, std::memory_order_acq_rel);
+  executing = std::move(own);
 }
 
 void CudaQueue::execute(CommandGraph &given) {
   auto &graph = static_cast<CudaGraph &>(given);
-  for (const std::unique_ptr<CudaRecording> &part : graph.recordings)
-    part->queue->startToExecute(*part);
+  for (const std::shared_ptr<CudaRecording> &part : graph.recordings)
+    part->queue->startToExecute(part);
   std::lock_guard<std::mutex> lock(mutex);
   if (isFailed.load(std::memory_order_acquire))
     return;

@@ -23,8 +23,8 @@ struct CudaLaunch {
 /// The commands of one queue that are recorded.
 struct CudaRecording {
   CudaQueue *queue = nullptr;
-  /// The number of the last command before them, and how many they are.
-  uint64_t first = 0, count = 0;
+  /// The number of commands before them, and of these.
+  uint64_t before = 0, count = 0;
   std::vector<CudaLaunch> launches;
 };
 
@@ -32,7 +32,7 @@ struct CudaRecording {
 class CudaGraph final : public CommandGraph {
 public:
   CudaGraph(std::shared_ptr<CudaContext> context,
-            std::vector<std::unique_ptr<CudaRecording>> recordings)
+            std::vector<std::shared_ptr<CudaRecording>> recordings)
       : context(std::move(context)), recordings(std::move(recordings)) {}
   ~CudaGraph() override;
 
@@ -40,7 +40,7 @@ public:
   Status instantiate(CUgraph captured);
 
   const std::shared_ptr<CudaContext> context;
-  const std::vector<std::unique_ptr<CudaRecording>> recordings;
+  const std::vector<std::shared_ptr<CudaRecording>> recordings;
   CUgraphExec executable = nullptr;
 };
 

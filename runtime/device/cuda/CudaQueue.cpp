@@ -83,7 +83,7 @@ void CudaQueue::noteLaunch(std::string_view kernel) {
   uint64_t command = enqueuedCount.load(std::memory_order_relaxed);
   if (recording) {
     recording->launches.push_back(
-        {command - recording->first, std::string(kernel)});
+        {command - recording->before, std::string(kernel)});
     return;
   }
   CudaLaunch &note = launches[command % launchesKept];
@@ -184,7 +184,8 @@ CUresult CudaQueue::noteProgress() {
   uint32_t *word = &stream.progress[recording ? inGraph : oneByOne];
   return api.cuMemsetD32Async(
       reinterpret_cast<CUdeviceptr>(word),
-      uint32_t(recording ? noted - recording->first : noted), 1, stream.stream);
+      uint32_t(recording ? noted - recording->before : noted), 1,
+      stream.stream);
 }
 
 uint64_t CudaQueue::progress() const {
@@ -192,8 +193,9 @@ uint64_t CudaQueue::progress() const {
     return std::atomic_ref<uint32_t>(stream.progress[word])
         .load(std::memory_order_acquire);
   };
-  uint64_t from = executedFrom.load(std::memory_order_acquire),
-           ofGraph = from + load(inGraph);
+  uint64_t from = executedFrom.load(std::memory_order_acquire);
+  uint32_t executed = load(inGraph);
+  uint64_t ofGraph = executed ? from + executed : 0;
   // The word has the low half of the number, which is at most 2^32 commands
   // old.
   uint64_t count = enqueued();
@@ -444,12 +446,12 @@ void CudaQueue::record(Event &event) {
       static_cast<CudaEvent &>(event).state;
   std::lock_guard<std::mutex> lock(mutex);
   enqueuedCount.fetch_add(1, std::memory_order_acq_rel);
+  if (recording && state->onComplete)
+    return fail(unsupported("cannot record an event with a callback"));
   uint64_t number = state->recorded.fetch_add(1, std::memory_order_acq_rel) + 1;
   context->enter();
   // Before the event, so that whoever sees it complete sees the progress.
   CUresult result = state->creation;
-  if (recording && state->onComplete)
-    return fail(unsupported("cannot record an event with a callback"));
   if (result == CUDA_SUCCESS)
     result = noteProgress();
   if (result == CUDA_SUCCESS)

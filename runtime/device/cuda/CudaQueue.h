@@ -71,8 +71,9 @@ private:
   void enqueue(Describe describe, Calls calls);
   CUresult noteProgress();
   void startToRecord();
-  std::unique_ptr<CudaRecording> takeRecording();
-  void startToExecute(const CudaRecording &own);
+  std::shared_ptr<CudaRecording> takeRecording();
+  void noteBegin();
+  void startToExecute(std::shared_ptr<const CudaRecording> own);
   void fail(CUresult result, const std::string &what);
   void fail(const Status &error);
   std::string firstLaunchAfter(uint64_t executed) const;
@@ -105,12 +106,12 @@ private:
   /// of those that are enqueued one by one, and of the graph in execution.
   static constexpr size_t oneByOne = 0, inGraph = 1;
   /// Null while commands are executed.
-  std::unique_ptr<CudaRecording> recording;
+  std::shared_ptr<CudaRecording> recording;
   /// The other queues of a recording that this one has begun.
   std::vector<Queue *> recordedWith;
-  /// What has been executed last of a graph, and the number of the last command
+  /// The part of the graph that was enqueued last, and the number of commands
   /// before it.
-  const CudaRecording *executing = nullptr;
+  std::shared_ptr<const CudaRecording> executing;
   std::atomic<uint64_t> executedFrom{0};
   /// Addresses of operands and results of a reduction with many of them. Larger
   /// ones replace smaller ones, which are freed with the queue.

@@ -45,9 +45,9 @@ StagedTransport::StagedTransport(
   for (const CollectivePlan *plan : plans) {
     if (plan->channel >= sharedResults.size())
       sharedResults.resize(plan->channel + 1);
-    const Transport *transport = onDevice(*plan);
-    isOnDevice &= transport && transport->canRecord();
-    if (!plan->sharedResults || transport)
+    isOnDevice &= this->direct && this->direct->canRecord() &&
+                  this->direct->accepts(*plan);
+    if (!plan->sharedResults || onDevice(*plan))
       continue;
     auto &shared = sharedResults[plan->channel];
     shared = std::make_unique<SharedResults>();

@@ -85,7 +85,8 @@ private:
   std::vector<std::byte *const *> bases;
   std::vector<std::unique_ptr<SharedResults>> sharedResults;
   uint32_t firstRank;
-  /// The host takes part in no collective.
+  /// The host takes part in no collective that could be one of several
+  /// executors: the same in all executors, which record runs together.
   bool isOnDevice = true;
   /// By replica.
   std::vector<std::vector<Use>> inUse;

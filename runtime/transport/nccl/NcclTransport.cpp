@@ -36,7 +36,7 @@ NcclTransport::create(TransportContext context,
   std::unique_ptr<NcclTransport> transport(
       new NcclTransport(std::move(context), std::move(communicators)));
   for (const CollectivePlan *plan : transport->context.plans)
-    if (transport->accepts(*plan))
+    if (transport->isOwn(*plan))
       if (Status status = transport->addChannel(*plan); !status.ok())
         return status.withContext(transport->context.describe(plan->channel));
   LOCKSTEP_RETURN_IF_ERROR(transport->planChannels());
@@ -78,7 +78,7 @@ Status NcclTransport::planChannels() {
     LOCKSTEP_RETURN_IF_ERROR(
         context.device->allocate(1, group.scratchBytes).moveTo(group.scratch));
   for (const CollectivePlan *plan : context.plans)
-    if (accepts(*plan)) {
+    if (isOwn(*plan)) {
       Channel &channel = channels[plan->channel];
       channel.steps = planExchange(*plan, channel.peers, channel.members,
                                    channel.group->scratch->block(0));

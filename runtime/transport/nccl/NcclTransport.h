@@ -48,7 +48,7 @@ public:
          std::shared_ptr<Communicators> communicators);
 
   bool accepts(const CollectivePlan &plan) const override {
-    return plan.localCount > 0 && !plan.isLocal() && canPlanExchange(plan);
+    return canPlanExchange(plan);
   }
   Status begin() override;
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
@@ -85,6 +85,10 @@ private:
   NcclTransport(TransportContext context,
                 std::shared_ptr<Communicators> communicators)
       : context(std::move(context)), communicators(std::move(communicators)) {}
+  /// Whether this executor exchanges something for a collective.
+  bool isOwn(const CollectivePlan &plan) const {
+    return plan.localCount > 0 && !plan.isLocal() && accepts(plan);
+  }
   Status addChannel(const CollectivePlan &plan);
   Status planChannels();
   Status execute(Channel &channel, const CollectivePlan &plan);

@@ -47,6 +47,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *result, CUgraph handle,
       return CUDA_ERROR_INVALID_HANDLE;
     if (!result || flags)
       return CUDA_ERROR_INVALID_VALUE;
+    if (DriverOptions::get().graph.happens())
+      return CUDA_ERROR_OUT_OF_MEMORY;
     auto executable = std::make_unique<ExecutableGraph>();
     executable->context = &context;
     executable->graph = std::make_shared<Graph>(*graph);
@@ -56,11 +58,12 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *result, CUgraph handle,
   });
 }
 
+/// Also after an error of the context, which it returns.
 CUresult cuGraphExecDestroy(CUgraphExec graph) {
-  return withContext([&](Context &) {
-    return Driver::get().executableGraphs.remove(graph)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_HANDLE;
+  return withDriver([&]() -> CUresult {
+    std::unique_ptr<ExecutableGraph> removed =
+        Driver::get().executableGraphs.remove(graph);
+    return removed ? removed->context->error() : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 

@@ -4,7 +4,9 @@
 #include "MemoryTable.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 using namespace lockstep::standin;
 
@@ -336,6 +338,9 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY,
         if (DriverOptions::get().launch.happens())
           return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
         context.submit(lane, [&context, launch = std::move(launch)] {
+          if (DriverOptions::get().hang.happens())
+            for (;;)
+              std::this_thread::sleep_for(std::chrono::hours(1));
           if (DriverOptions::get().fault.happens())
             return resultOf(context,
                             {FaultKind::IllegalAddress,

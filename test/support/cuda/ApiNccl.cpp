@@ -16,6 +16,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <thread>
 
 // Names of its functions have the visibility of the driver's.
 #pragma GCC visibility push(default)
@@ -63,6 +64,8 @@ struct ncclComm {
   RemoteRanks *remote = nullptr;
   /// Queries that still find the last call in progress.
   std::atomic<unsigned> queries{0};
+  /// Groups of its transfers that graphs have.
+  std::atomic<unsigned> captured{0};
 };
 
 namespace {
@@ -183,12 +186,24 @@ Point addTransfer(const Call &call, const Point &ready) {
   return {other.gate, 1};
 }
 
+/// A graph has transfers of a communicator.
+struct GraphUse {
+  explicit GraphUse(ncclComm &comm) : comm(comm) { ++comm.captured; }
+  ~GraphUse() { --comm.captured; }
+  ncclComm &comm;
+};
+
 /// Enqueues the calls of a communicator on a stream.
 void enqueueCalls(const std::vector<Call> &calls) {
   Stream *stream = Driver::get().streams.find(calls.front().stream);
-  calls.front().comm->context->submit(
+  ncclComm &comm = *calls.front().comm;
+  std::shared_ptr<GraphUse> use;
+  if (stream->lane->capture)
+    use = std::make_shared<GraphUse>(comm);
+  comm.context->submit(
       stream->lane,
-      [calls](const std::shared_ptr<Lane> &lane, std::vector<Point> waits) {
+      [calls, use](const std::shared_ptr<Lane> &lane,
+                   std::vector<Point> waits) {
         Point ready =
             Scheduler::get().enqueue(lane, {nullptr, std::move(waits)});
         std::vector<Point> gates;
@@ -286,6 +301,9 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
 /// Transfers whose other side has not come are not executed; streams do not
 /// wait for them any more.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  // The library waits until no graph has its operations.
+  while (comm->captured > 0)
+    std::this_thread::yield();
   Clique &clique = *comm->clique;
   std::lock_guard lock(clique.mutex);
   auto isOwn = [&](const PendingTransfer &transfer) {

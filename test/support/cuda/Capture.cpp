@@ -27,6 +27,7 @@ std::optional<Point> captureCommand(const std::shared_ptr<Lane> &lane,
     lane->capture->lanes.push_back(lane);
   }
   Capture &capture = *lane->capture;
+  capture.isInvalid |= capture.thread != std::this_thread::get_id();
   std::vector<Graph::Node> &nodes = capture.graph->nodes;
   Graph::Node node{enqueue, {}};
   if (lane->lastNode)
@@ -96,7 +97,8 @@ CUresult endCapture(const std::shared_ptr<Lane> &lane,
     return CUDA_ERROR_ILLEGAL_STATE;
   if (capture->lanes.front() != lane)
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-  bool isWhole = isJoined(*capture->graph, lane->lastNode);
+  std::shared_ptr<Graph> captured = std::move(capture->graph);
+  bool isWhole = isJoined(*captured, lane->lastNode);
   capture->isActive = false;
   for (const std::shared_ptr<Lane> &other : capture->lanes)
     other->capture = nullptr;
@@ -104,7 +106,7 @@ CUresult endCapture(const std::shared_ptr<Lane> &lane,
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (!isWhole)
     return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-  graph = capture->graph;
+  graph = std::move(captured);
   return CUDA_SUCCESS;
 }
 

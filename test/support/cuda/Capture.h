@@ -12,6 +12,7 @@
 #include "Context.h"
 
 #include <optional>
+#include <thread>
 
 namespace lockstep::standin {
 
@@ -38,6 +39,8 @@ struct Capture {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   /// The first one has begun it.
   std::vector<std::shared_ptr<Lane>> lanes;
+  /// A graph must not be changed by several threads.
+  std::thread::id thread = std::this_thread::get_id();
   bool isActive = true;
   bool isInvalid = false;
 };

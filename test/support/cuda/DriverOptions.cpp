@@ -31,6 +31,7 @@ static void readFaults(DriverOptions &options, std::string_view text) {
   const std::pair<std::string_view, Injection &> kinds[] = {
       {"alloc", options.alloc},      {"load", options.load},
       {"launch", options.launch},    {"fault", options.fault},
+      {"hang", options.hang},        {"graph", options.graph},
       {"lost", options.lost},        {"ecc", options.ecc},
       {"transfer", options.transfer}};
   while (!text.empty()) {

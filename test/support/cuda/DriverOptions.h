@@ -9,6 +9,8 @@
 //   load:N    the N-th module is refused
 //   launch:N  the N-th launch fails at the call
 //   fault:N   the N-th launch that is executed accesses an illegal address
+//   hang:N    the N-th launch that is executed does not end
+//   graph:N   there is no memory for the N-th graph
 //   lost:N    with the N-th command that is executed, the device is lost
 //   ecc:N     the same, for an error of its memory
 //   transfer:N  the N-th group of transfers of NCCL fails at the call
@@ -65,7 +67,7 @@ struct DriverOptions {
   /// Ten times the compute capability.
   unsigned capability = 90;
   uint64_t memory = uint64_t(8) << 30;
-  Injection alloc, load, launch, fault, lost, ecc, transfer;
+  Injection alloc, load, launch, fault, hang, graph, lost, ecc, transfer;
   CallCounts calls;
 
   /// Read from the environment at the first call. DriverOptions that are not
