@@ -6,6 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <span>
+#include <vector>
 
 namespace lockstep::runtime {
 
@@ -17,30 +20,70 @@ double kernelSeconds(const ComputeRates &rates, uint64_t flops,
                                         double(bytes) / rates.bytesPerSecond);
 }
 
-/// Seconds of a collective on one level.
-static double levelSeconds(ExchangeAlgorithm algorithm, CollectiveKind kind,
-                           uint64_t members, uint64_t bytes, const Link &link) {
+/// How a collective may be carried out on one level.
+static std::vector<Traffic> choicesOn(ExchangeAlgorithm algorithm,
+                                      CollectiveKind kind, uint64_t members,
+                                      uint64_t bytes) {
   if (members < 2)
-    return 0;
-  switch (algorithm) {
-  case ExchangeAlgorithm::direct:
-    return trafficOf(kind, members, bytes).seconds(link);
-  case ExchangeAlgorithm::ringOrTree: {
-    const CollectiveProperties &properties = CollectiveProperties::of(kind);
-    Traffic least = leastTrafficOf(kind, members, bytes);
-    // A ring carries the fewest bytes, with a message for each neighbor.
-    uint64_t phases = properties.leastWire == Volume::otherPartsTwice ? 2 : 1;
-    Traffic ring = {properties.hasOnePeer() ? 1 : phases * (members - 1),
-                    least.bytes};
-    if (!properties.isReduction && properties.resultsDiffer)
-      return ring.seconds(link);
-    // A tree has the fewest messages, with all bytes on each link.
-    Traffic tree = {phases * uint64_t(std::bit_width(members - 1)),
-                    std::max(phases * bytes, least.bytes)};
-    return std::min(ring.seconds(link), tree.seconds(link));
+    return {Traffic()};
+  if (algorithm == ExchangeAlgorithm::direct)
+    return {trafficOf(kind, members, bytes)};
+  const CollectiveProperties &properties = CollectiveProperties::of(kind);
+  Traffic least = leastTrafficOf(kind, members, bytes);
+  // A ring carries the fewest bytes, with a message for each neighbor.
+  uint64_t phases = properties.leastWire == Volume::otherPartsTwice ? 2 : 1;
+  Traffic ring = {properties.hasOnePeer() ? 1 : phases * (members - 1),
+                  least.bytes};
+  if (!properties.isReduction && properties.resultsDiffer)
+    return {ring};
+  // A tree has the fewest messages, with all bytes on each link.
+  Traffic tree = {phases * uint64_t(std::bit_width(members - 1)),
+                  std::max(phases * bytes, least.bytes)};
+  return {ring, tree};
+}
+
+namespace {
+
+/// What a level carries, by one of several algorithms.
+struct LevelTraffic {
+  Link link;
+  std::vector<Traffic> choices;
+};
+
+} // namespace
+
+/// Seconds if each level has to end before the next one begins.
+static double oneByOneSeconds(std::span<const LevelTraffic> levels) {
+  double seconds = 0;
+  for (const auto &[link, choices] : levels) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Traffic &traffic : choices)
+      least = std::min(least, traffic.seconds(link));
+    seconds += least;
   }
-  }
-  return 0;
+  return seconds;
+}
+
+/// Seconds if pieces of the operands pass through all levels at the same time:
+/// the latencies of all of them, and the bytes of the slowest one.
+static double pipelinedSeconds(std::span<const LevelTraffic> levels) {
+  double best = std::numeric_limits<double>::infinity();
+  // One of the choices is the one with the slowest bytes.
+  for (const LevelTraffic &slowest : levels)
+    for (const Traffic &limiting : slowest.choices) {
+      double bytes = double(limiting.bytes) * slowest.link.secondsPerByte;
+      double seconds = bytes;
+      for (const auto &[link, choices] : levels) {
+        double latency = std::numeric_limits<double>::infinity();
+        for (const Traffic &traffic : choices)
+          if (double(traffic.bytes) * link.secondsPerByte <= bytes)
+            latency =
+                std::min(latency, double(traffic.messages) * link.latency);
+        seconds += latency;
+      }
+      best = std::min(best, seconds);
+    }
+  return best;
 }
 
 /// Seconds of a collective among replicas of one process: each operand is read
@@ -60,7 +103,7 @@ double collectiveSeconds(const Topology &topology, CollectiveKind kind,
                        : memorySeconds(properties, members, bytes,
                                        topology.levels.front().link) +
                              double(members) * topology.rendezvousSeconds;
-  double seconds = 0;
+  std::vector<LevelTraffic> levels;
   uint64_t remaining = members;
   for (const TopologyLevel &level : topology.levels) {
     // The last level connects all that there are, also more than its size.
@@ -73,8 +116,8 @@ double collectiveSeconds(const Topology &topology, CollectiveKind kind,
     // neighbors.
     uint64_t carried =
         properties.concatenates() && !isLast ? bytes * remaining : bytes;
-    seconds +=
-        levelSeconds(topology.algorithm, kind, here, carried, level.link);
+    levels.push_back(
+        {level.link, choicesOn(topology.algorithm, kind, here, carried)});
     if (isLast)
       break;
     // Each member reduces a part, which is all that the next level carries.
@@ -82,7 +125,9 @@ double collectiveSeconds(const Topology &topology, CollectiveKind kind,
         (properties.shape == ShapeRule::slice || properties.isSameForAll()))
       bytes /= here;
   }
-  return seconds;
+  return topology.algorithm == ExchangeAlgorithm::ringOrTree
+             ? pipelinedSeconds(levels)
+             : oneByOneSeconds(levels);
 }
 
 namespace {

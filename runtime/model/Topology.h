@@ -36,7 +36,8 @@ struct TopologyLevel {
 enum class ExchangeAlgorithm : uint8_t {
   /// Each with each other directly, as Lockstep's own transports do.
   direct,
-  /// Along a ring or up and down a tree, whichever is faster for the size.
+  /// Along a ring or up and down a tree, whichever is faster for the size, and
+  /// pipelined through the levels, as NCCL does.
   ringOrTree,
 };
 

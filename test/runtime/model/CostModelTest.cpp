@@ -108,6 +108,41 @@ TEST(CostModel, DividesOverLevels) {
           trafficOf(CollectiveKind::all_gather, 4, 2 * bytes).seconds(near));
 }
 
+// NCCL sends pieces, which are on both levels at the same time: 2 x 7/8 of the
+// bytes on the near one, 2 x 1/2 of an eighth on the far one.
+TEST(CostModel, PipelinesLevelsOfRingsAndTrees) {
+  Topology topology = oneLevel(ExchangeAlgorithm::ringOrTree);
+  uint64_t bytes = 1 << 30;
+  for (double farPerByte : {1e-10, 1e-8}) {
+    Link near = {1e-6, 1e-9}, far = {kLatency, farPerByte};
+    topology.levels = {{"near", 8, near}, {"far", 0, far}};
+    double onNear = 14.0 / 8 * double(bytes) * near.secondsPerByte,
+           onFar = 1.0 / 8 * double(bytes) * farPerByte;
+    EXPECT_DOUBLE_EQ(
+        collectiveSeconds(topology, CollectiveKind::all_reduce, 16, bytes),
+        14 * near.latency + 2 * far.latency + std::max(onNear, onFar))
+        << farPerByte;
+  }
+  // Few bytes: the fewest messages, a tree on the near level.
+  topology.levels = {{"near", 8, {1e-6, 1e-9}}, {"far", 0, {kLatency, 1e-9}}};
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 16, 80),
+      6e-6 + 2 * kLatency + 160e-9);
+}
+
+// 248 machines with 8 H200 and 8 NICs of 400 Gbit/s each, whose links are those
+// of an H100: an all_reduce of 512 MiB has a bus bandwidth of typically 350
+// GB/s (github.com/NVIDIA/nccl-tests, issue 283).
+TEST(CostModel, IsNearToWhatNcclReaches) {
+  Topology topology = *Topology::preset("dgx-h100");
+  uint64_t members = 1984, bytes = 512 << 20;
+  double seconds = collectiveSeconds(topology, CollectiveKind::all_reduce,
+                                     members, bytes),
+         busBandwidth = 2.0 * double(members - 1) / double(members) *
+                        double(bytes) / seconds;
+  EXPECT_NEAR(busBandwidth, 350e9, 0.15 * 350e9);
+}
+
 // The last level connects any number, whatever its size.
 TEST(CostModel, OfMoreMembersThanTheLevelsHave) {
   Topology topology = oneLevel(ExchangeAlgorithm::direct);
