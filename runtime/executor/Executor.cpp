@@ -238,7 +238,7 @@ void Executor::awaitDevice(ProgramState &state) {
     if (queues.isEndReached() ||
         failure.leavesKernelsBehind().load(std::memory_order_acquire))
       break;
-    events.sleep(key);
+    sleepAndCheck(state, key);
   }
   // Commands enqueued before a failure may still change variables.
   ThreadTeam::becomesEmpty([&] { return !queues.isEndReached(); });
@@ -377,7 +377,7 @@ void Executor::work(uint32_t worker) {
     }
     if (stolen || (workers > 1 && tileScheduler.help(worker)))
       continue;
-    idle(worker, key);
+    idle(state, worker, key);
   }
 }
 
@@ -392,8 +392,20 @@ bool Executor::pollNetwork(ProgramState &state, uint32_t worker) {
   return false;
 }
 
+/// Sleeps until an event, or a moment, after which the transport is checked.
+void Executor::sleepAndCheck(ProgramState &state, uint32_t key) {
+  if (!options.network || !state.queued || !state.transport->needsCheck())
+    return events.sleep(key);
+  constexpr std::chrono::milliseconds interval(100);
+  events.sleep(key, interval);
+  if (failed())
+    return;
+  if (Status status = state.transport->check(); !status.ok())
+    fail(status);
+}
+
 /// Waits for an event since `key` was taken.
-void Executor::idle(uint32_t worker, uint32_t key) {
+void Executor::idle(ProgramState &state, uint32_t worker, uint32_t key) {
   auto begin = std::chrono::steady_clock::now();
   // With one worker and no other executor, only the watchdog can end this wait.
   auto limit = runHasOtherWorkers || options.network
@@ -405,7 +417,7 @@ void Executor::idle(uint32_t worker, uint32_t key) {
       spinPause();
   idleKeys[worker].store(key, std::memory_order_release);
   if (!events.changed(key) && !stop.load(std::memory_order_acquire))
-    events.sleep(key);
+    sleepAndCheck(state, key);
   idleKeys[worker].store(busy, std::memory_order_release);
 }
 

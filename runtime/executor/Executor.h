@@ -124,7 +124,8 @@ private:
                    uint32_t last);
   bool claim(ProgramState &state, Replica &replica);
   bool pollNetwork(ProgramState &state, uint32_t worker);
-  void idle(uint32_t worker, uint32_t key);
+  void idle(ProgramState &state, uint32_t worker, uint32_t key);
+  void sleepAndCheck(ProgramState &state, uint32_t key);
   void endRecordings();
   void interpret();
   void runRecorded(ProgramState &state);

@@ -4,18 +4,25 @@
 #define LOCKSTEP_RUNTIME_SUPPORT_FUTEX_H
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdint>
+#include <ctime>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace lockstep::runtime {
 
-/// Sleeps while `word` is `expected`; may wake up spuriously.
-inline void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr,
-            0);
+/// Sleeps while `word` is `expected`, but not for longer than `most`, if it is
+/// not 0; may wake up spuriously.
+inline void futexWait(std::atomic<uint32_t> &word, uint32_t expected,
+                      std::chrono::milliseconds most = {}) {
+  constexpr long perSecond = 1000, nanoseconds = 1000000;
+  timespec time{most.count() / perSecond,
+                most.count() % perSecond * nanoseconds};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected,
+            most.count() ? &time : nullptr, nullptr, 0);
 }
 
 inline void futexWakeAll(std::atomic<uint32_t> &word) {
@@ -40,10 +47,11 @@ public:
       futexWakeAll(count);
   }
 
-  void sleep(uint32_t key) {
+  /// Not for longer than `most`, if it is not 0.
+  void sleep(uint32_t key, std::chrono::milliseconds most = {}) {
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     if (count.load(std::memory_order_seq_cst) == key)
-      futexWait(count, key);
+      futexWait(count, key, most);
     sleepers.fetch_sub(1, std::memory_order_seq_cst);
   }
 

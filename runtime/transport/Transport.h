@@ -56,6 +56,11 @@ public:
   /// Processes messages of other executors; never blocks. Error: a message does
   /// not fit the program or the sizes of the collective.
   virtual Status poll(uint32_t /*worker*/) { return Status::success(); }
+  /// An error of what is enqueued on a device that the device does not report,
+  /// such as a link that is lost. Called from time to time by threads that wait
+  /// for an end of it, if `needsCheck`.
+  virtual Status check() { return Status::success(); }
+  virtual bool needsCheck() const { return false; }
   /// Called after a failure, by the thread that runs the program: ends what is
   /// enqueued on a device and waits for other executors. May be called again.
   virtual void abort() {}

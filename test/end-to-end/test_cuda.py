@@ -397,6 +397,27 @@ def test_report_of_nccl(gpu, examples, compiled, tmp_path):
     assert "replica 0: waiting for its device in command" in done.stderr
 
 
+# What NCCL notices after a collective has been enqueued ends the run: here, a
+# link that is lost while a GPU waits for a replica that does not come.
+def test_a_lost_link(gpu, examples, compiled, tmp_path):
+    message = failure(
+        gpu,
+        examples("digits-mlp"),
+        compiled("digits-mlp", "--replicas=4", TARGETS),
+        tmp_path,
+        "--device=cuda",
+        "--executors=2",
+        "--transport=nccl",
+        "--inject=pause:replica=3,channel=0",
+        LOCKSTEP_CUDA_DEVICES="2",
+        LOCKSTEP_CUDA_FAIL="link:20",
+    )
+    assert (
+        "transport 'nccl' between ranks 0, 1, 2, 3: a transfer that was enqueued: unhandled system error (a link is lost, as asked for)"
+        in message
+    )
+
+
 # NVIDIA's assembler accepts the kernels, keeps everything in registers, and
 # makes the same bytes of them again.
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_90a", "sm_100"])

@@ -46,6 +46,10 @@ public:
   bool canRecord() const override { return isOnDevice; }
   Status begin() override;
   Status poll(uint32_t worker) override { return host->poll(worker); }
+  Status check() override {
+    return direct ? direct->check() : Status::success();
+  }
+  bool needsCheck() const override { return direct && direct->needsCheck(); }
   void abort() override {
     if (direct)
       direct->abort();

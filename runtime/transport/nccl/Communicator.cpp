@@ -144,6 +144,20 @@ Status Communicator::connect(Queue &queue, std::byte *scratch) {
   return Status::success();
 }
 
+Status Communicator::check() {
+  // Who holds the mutex sees an error, too.
+  std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
+  if (!lock || !isConnected || isAborted)
+    return Status::success();
+  ncclResult_t result = ncclSuccess;
+  if (ncclResult_t asked = api.ncclCommGetAsyncError(communicator, &result);
+      asked != ncclSuccess)
+    result = asked;
+  return result == ncclSuccess || result == ncclInProgress
+             ? Status::success()
+             : api.error("a transfer that was enqueued", result);
+}
+
 Status Communicator::abortReason() const {
   return network.isAborted() ? network.abortReason()
                              : systemError("the communicator is aborted");

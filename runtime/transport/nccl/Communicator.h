@@ -43,6 +43,9 @@ public:
   /// index in the executors.
   Status exchange(Queue &queue, std::span<const Transfer> transfers);
 
+  /// The library's error of a transfer that has been enqueued.
+  Status check();
+
   /// Ends what is in execution; later transfers are errors. All communicators
   /// of an executor are aborted together, since the library frees memory for
   /// each, which waits until the GPU executes nothing of the others.

@@ -144,6 +144,14 @@ void NcclTransport::pass(const CollectivePlan &plan, uint32_t replica) {
       *channels[plan.channel].complete);
 }
 
+Status NcclTransport::check() {
+  for (auto &[members, group] : groups)
+    if (Status status = group.communicator->check(); !status.ok())
+      return status.withContext(fmt::format("transport 'nccl' between ranks {}",
+                                            fmt::join(members, ", ")));
+  return Status::success();
+}
+
 void NcclTransport::abort() {
   std::vector<Communicator *> all;
   for (auto &[members, group] : groups)

@@ -53,6 +53,8 @@ public:
   Status begin() override;
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
   void pass(const CollectivePlan &plan, uint32_t replica) override;
+  Status check() override;
+  bool needsCheck() const override { return true; }
   void abort() override;
   bool canRecord() const override { return true; }
   std::vector<CollectiveInstance> unfinished() const override;

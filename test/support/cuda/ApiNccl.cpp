@@ -294,7 +294,9 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
   if (comm->queries > 0)
     --comm->queries;
   else
-    *error = ncclSuccess;
+    *error = DriverOptions::get().link.happens()
+                 ? refuse(ncclSystemError, "a link is lost, as asked for")
+                 : ncclSuccess;
   return ncclSuccess;
 }
 

@@ -14,6 +14,8 @@
 //   lost:N    with the N-th command that is executed, the device is lost
 //   ecc:N     the same, for an error of its memory
 //   transfer:N  the N-th group of transfers of NCCL fails at the call
+//   link:N    the N-th query of the state of a communicator of NCCL on which no
+//             call is in progress finds that its link is lost
 // LOCKSTEP_CUDA_CALLS       a file, to which the process appends at its end how
 //                           often it has called each function of the driver
 //
@@ -67,7 +69,7 @@ struct DriverOptions {
   /// Ten times the compute capability.
   unsigned capability = 90;
   uint64_t memory = uint64_t(8) << 30;
-  Injection alloc, load, launch, fault, hang, graph, lost, ecc, transfer;
+  Injection alloc, load, launch, fault, hang, graph, lost, ecc, transfer, link;
   CallCounts calls;
 
   /// Read from the environment at the first call. DriverOptions that are not
