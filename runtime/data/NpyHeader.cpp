@@ -27,14 +27,16 @@ struct TypeCode {
   std::string_view code;
   ElementType element;
 };
-/// Kind and size as in NumPy's `descr`, without the byte order.
+/// Kind and size as in NumPy's `descr`, without the byte order. NumPy has no
+/// bfloat16, and writes that of ml_dtypes, which JAX uses, as opaque bytes.
 constexpr TypeCode typeCodes[] = {
-    {"b1", ElementType::i1},  {"i1", ElementType::i8},
-    {"i2", ElementType::i16}, {"i4", ElementType::i32},
-    {"i8", ElementType::i64}, {"u1", ElementType::u8},
-    {"u2", ElementType::u16}, {"u4", ElementType::u32},
-    {"u8", ElementType::u64}, {"f2", ElementType::f16},
-    {"f4", ElementType::f32}, {"f8", ElementType::f64},
+    {"b1", ElementType::i1},   {"i1", ElementType::i8},
+    {"i2", ElementType::i16},  {"i4", ElementType::i32},
+    {"i8", ElementType::i64},  {"u1", ElementType::u8},
+    {"u2", ElementType::u16},  {"u4", ElementType::u32},
+    {"u8", ElementType::u64},  {"f2", ElementType::f16},
+    {"f4", ElementType::f32},  {"f8", ElementType::f64},
+    {"V2", ElementType::bf16},
 };
 
 /// Reads the forms of Python literals that a header can contain. The first
@@ -121,7 +123,8 @@ Expected<ElementType> parseDescr(std::string_view descr) {
   for (const TypeCode &entry : typeCodes) {
     if (entry.code != code)
       continue;
-    if (order == '<' || (order == '|' && elementSize(entry.element) == 1))
+    bool hasNoOrder = elementSize(entry.element) == 1 || code.front() == 'V';
+    if (order == '<' || (order == '|' && hasNoOrder))
       return entry.element;
     return unsupported(
         fmt::format("expected little-endian data, found dtype '{}'", descr));
@@ -132,7 +135,7 @@ Expected<ElementType> parseDescr(std::string_view descr) {
     printable += std::isprint(static_cast<unsigned char>(c)) ? c : '?';
   return unsupported(fmt::format(
       "dtype '{}' is not supported (expected b1, i1 to i8, u1 to u8, "
-      "f2, f4 or f8)",
+      "f2, f4, f8, or V2 for bfloat16)",
       printable));
 }
 

@@ -51,12 +51,13 @@ TEST(Npy, ReadsAllVersions) {
 // Every dtype with an element type, and the value of its bytes.
 TEST(Npy, KnowsTheDtypes) {
   const std::pair<const char *, ElementType> cases[] = {
-      {"|b1", ElementType::i1},  {"|i1", ElementType::i8},
-      {"<i2", ElementType::i16}, {"<i4", ElementType::i32},
-      {"<i8", ElementType::i64}, {"|u1", ElementType::u8},
-      {"<u2", ElementType::u16}, {"<u4", ElementType::u32},
-      {"<u8", ElementType::u64}, {"<f2", ElementType::f16},
-      {"<f4", ElementType::f32}, {"<f8", ElementType::f64}};
+      {"|b1", ElementType::i1},   {"|i1", ElementType::i8},
+      {"<i2", ElementType::i16},  {"<i4", ElementType::i32},
+      {"<i8", ElementType::i64},  {"|u1", ElementType::u8},
+      {"<u2", ElementType::u16},  {"<u4", ElementType::u32},
+      {"<u8", ElementType::u64},  {"<f2", ElementType::f16},
+      {"<f4", ElementType::f32},  {"<f8", ElementType::f64},
+      {"<V2", ElementType::bf16}, {"|V2", ElementType::bf16}};
   for (auto [descr, element] : cases) {
     Expected<NpyArray> array = parse(npyFile(
         dict(descr, "(2,)"), std::string(2 * elementSize(element), '\0')));
@@ -97,10 +98,10 @@ TEST(Npy, RefusesUnsupportedData) {
       "expected C order, found Fortran order (use numpy.ascontiguousarray)");
   EXPECT_EQ(errorOf(npyFile(dict("<c8", "(1,)"), std::string(8, '\0'))),
             "dtype '<c8' is not supported (expected b1, i1 to i8, u1 to u8, "
-            "f2, f4 or f8)");
+            "f2, f4, f8, or V2 for bfloat16)");
   EXPECT_EQ(errorOf(npyFile(dict("|O", "(1,)"), std::string(8, '\0'))),
             "dtype '|O' is not supported (expected b1, i1 to i8, u1 to u8, f2, "
-            "f4 or f8)");
+            "f4, f8, or V2 for bfloat16)");
   EXPECT_EQ(
       errorOf(npyFile(
           "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}",
