@@ -160,9 +160,10 @@ public:
 
   /// Until `endRecording`, commands of this queue and of `others` are kept
   /// instead of executed; one thread adds them. They may wait for events that
-  /// have been recorded since, but not transfer from and to the host, nor
-  /// record events with a callback: these are errors of `endRecording`. Error:
-  /// devices that do not record (`Device::canRecord`).
+  /// have been recorded since, and transfer from and to memory of
+  /// `allocateHost`, but not of other memory of the host, nor record events with
+  /// a callback: these are errors of `endRecording`. Error: devices that do not
+  /// record (`Device::canRecord`).
   virtual Status beginRecording(std::span<Queue *const> others) {
     (void)others;
     return unsupported("the device does not record commands");
@@ -206,9 +207,9 @@ public:
   /// Error: out of memory of the device.
   virtual Expected<std::unique_ptr<DeviceMemory>> allocate(uint32_t count,
                                                            uint64_t bytes) = 0;
-  /// Memory for downloads by which threads do not wait for earlier commands of
-  /// the queue, as a GPU's driver makes them wait for downloads to other memory
-  /// of the host. Error: out of memory.
+  /// Memory for transfers by which threads do not wait for earlier commands of
+  /// the queue, as a GPU's driver makes them wait for those from and to other
+  /// memory of the host. Error: out of memory.
   virtual Expected<std::unique_ptr<HostMemory>> allocateHost(uint64_t bytes);
   virtual Expected<std::unique_ptr<Queue>> createQueue() = 0;
   /// `onComplete`, which may be empty, is called on a thread of the device

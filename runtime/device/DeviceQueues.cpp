@@ -25,7 +25,6 @@ DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   for (uint32_t i = 0; i < replicas; ++i) {
     ReplicaQueue &replica = queues->replicas.emplace_back();
     replica.ready = device.createEvent([&events] { events.notify(); });
-    replica.arrived = device.createEvent({});
     constexpr uint64_t largestScalar = 8;
     LOCKSTEP_RETURN_IF_ERROR(
         device.allocateHost(largestScalar).moveTo(replica.scalar));

@@ -53,8 +53,6 @@ struct ReplicaQueue {
   /// Recorded at a point that the device must reach before the replica
   /// continues.
   std::unique_ptr<Event> ready;
-  /// A graph begins behind it.
-  std::unique_ptr<Event> arrived;
   std::unique_ptr<DevicePosition> position = std::make_unique<DevicePosition>();
 
   /// Records `ready` at the end of the queue, and returns whether it is

@@ -57,6 +57,11 @@ Status ProgramState::allocateQueued(EventCount &events) {
   LOCKSTEP_RETURN_IF_ERROR(DeviceQueues::create(device, replicaCount, events)
                                .moveTo(queued->queues));
   queued->hostInputs.assign(replicaCount, nullptr);
+  if (!program.loadsBatches)
+    for (uint32_t i = 0; i < replicaCount; ++i)
+      LOCKSTEP_RETURN_IF_ERROR(
+          device.allocateHost(program.tables->input_size())
+              .moveTo(queued->stagedInputs.emplace_back()));
   queued->sections.resize(program.channelMembers.size());
   for (const Instruction &instruction : program.code) {
     if (instruction.opcode != Opcode::once)
@@ -260,11 +265,24 @@ void ProgramState::rewind() {
     std::fill(replica.registers.begin(), replica.registers.end(), 0);
     replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
     replica.state.store(Replica::ready, std::memory_order_relaxed);
-    if (queued && queued->hostInputs[i])
-      queued->queues->replicas[i].queue->upload(queued->inputs->block(i),
-                                                queued->hostInputs[i],
-                                                program.tables->input_size());
+    if (!queued || !queued->hostInputs[i])
+      continue;
+    if (!queued->stagedInputs.empty())
+      std::memcpy(queued->stagedInputs[i]->data(), queued->hostInputs[i],
+                  program.tables->input_size());
+    // What is recorded begins with the transfer.
+    if (!queued->recorded || !queued->recorded->isRecorded())
+      uploadInput(i);
   }
+}
+
+void ProgramState::uploadInput(uint32_t replica) {
+  const std::byte *from = queued->stagedInputs.empty()
+                              ? queued->hostInputs[replica]
+                              : queued->stagedInputs[replica]->data();
+  if (queued->hostInputs[replica])
+    queued->queues->replicas[replica].queue->upload(
+        queued->inputs->block(replica), from, program.tables->input_size());
 }
 
 void ProgramState::finishReplicas() {

@@ -58,8 +58,10 @@ struct QueuedProgram {
   std::unique_ptr<DeviceQueues> queues;
   /// None if the device does not record commands.
   std::optional<RecordedRun> recorded;
-  /// For each replica, the batch that it begins with.
+  /// For each replica, the batch that it begins with, and a copy of it from
+  /// which it is transferred; none for programs that load batches.
   std::vector<const std::byte *> hostInputs;
+  std::vector<std::unique_ptr<HostMemory>> stagedInputs;
   /// By channel; empty if it has no section.
   std::vector<QueuedSection> sections;
   /// Used if there are other executors.
@@ -87,6 +89,9 @@ public:
   /// The device has executed everything: replicas that only wait for it are at
   /// the end of the program.
   void finishReplicas();
+  /// Enqueues the transfer of the batch with which a replica begins, if it has
+  /// one.
+  void uploadInput(uint32_t replica);
 
   /// Sets the address from which a replica reads its batch.
   void bindInput(uint32_t replica, std::byte *address);

@@ -107,6 +107,8 @@ Status RecordedRun::begin() {
     beforeOfReplica.push_back(replica.queue->enqueued());
   LOCKSTEP_RETURN_IF_ERROR(queues().exchange().beginRecording(others()));
   recording = true;
+  for (uint32_t i = 0; i < state.replicaCount; ++i)
+    state.uploadInput(i);
   return Status::success();
 }
 
@@ -151,11 +153,8 @@ void RecordedRun::execute() {
   // The replicas have started the instances while they were recorded.
   if (std::exchange(isExecuted, true))
     startInstances();
+  // Nothing is enqueued on other queues that the device has not executed.
   Queue &all = queues().exchange();
-  for (ReplicaQueue &replica : queues().replicas) {
-    replica.queue->record(*replica.arrived);
-    all.wait(*replica.arrived);
-  }
   shiftPositions();
   auto last = uint32_t(state.program.code.size() - 1);
   for (uint32_t i = 0; i < state.replicaCount; ++i) {

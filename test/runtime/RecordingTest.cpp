@@ -98,7 +98,23 @@ TEST_P(Recording, isExecutedOnDemand) {
   EXPECT_TRUE(queues[0]->status().ok());
 }
 
-// Memory of the host may be another one when commands are executed again.
+// Memory of `allocateHost` is read at each execution.
+TEST_P(Recording, transfersFromAllocatedMemory) {
+  std::unique_ptr<HostMemory> given = *device->allocateHost(sizeof(Numbers));
+  begin();
+  queues[1]->upload(memory->block(0), given->data(), sizeof(Numbers));
+  std::unique_ptr<CommandGraph> graph = *queues[0]->endRecording();
+  for (int32_t i : {4, 6}) {
+    Numbers numbers;
+    numbers.fill(i);
+    std::memcpy(given->data(), numbers.data(), sizeof(Numbers));
+    queues[0]->execute(*graph);
+    finish();
+    EXPECT_EQ(read(0), numbers);
+  }
+}
+
+// Other memory of the host may be another one when commands are executed again.
 TEST_P(Recording, refusesTransfers) {
   Numbers numbers{};
   begin();

@@ -35,6 +35,19 @@ private:
   Arenas arenas;
 };
 
+/// Known to the device.
+class SimulatedHostMemory final : public HostMemory {
+public:
+  SimulatedHostMemory(SimulatedDevice &device, Memory given)
+      : device(device), memory(std::move(given)) {}
+  ~SimulatedHostMemory() override { device.forgetHost(memory.data()); }
+  std::byte *data() const override { return memory.data(); }
+
+private:
+  SimulatedDevice &device;
+  Memory memory;
+};
+
 /// A reduction with copies of its arguments, which the caller may free before
 /// the reduction executes.
 struct Reduction {
@@ -103,7 +116,7 @@ public:
   /// Guarded by the device's mutex until the recording has ended.
   void keep(Lane &lane, Command command) {
     if (command.isTransfer)
-      refuse("a transfer from or to memory of the host");
+      refuse("a transfer from or to other memory of the host");
     if (command.onComplete)
       refuse("a record of an event with a callback");
     if (command.event && command.isWait && command.event->graph != number)
@@ -172,11 +185,11 @@ public:
   }
 
   void upload(std::byte *to, const std::byte *from, uint64_t bytes) override {
-    transfer(unbiased(to), from, bytes);
+    transfer(unbiased(to), from, bytes, device.isAllocated(from, bytes));
   }
 
   void download(std::byte *to, const std::byte *from, uint64_t bytes) override {
-    transfer(to, unbiased(from), bytes);
+    transfer(to, unbiased(from), bytes, device.isAllocated(to, bytes));
   }
 
   void record(Event &event) override {
@@ -259,12 +272,13 @@ private:
   }
 
   /// Both addresses are those that the processor uses.
-  void transfer(std::byte *to, const std::byte *from, uint64_t bytes) {
+  void transfer(std::byte *to, const std::byte *from, uint64_t bytes,
+                bool isAllocated) {
     auto work = [to, from, bytes] {
       if (bytes)
         std::memcpy(to, from, bytes);
     };
-    add(work, /*isTransfer=*/true);
+    add(work, /*isTransfer=*/!isAllocated);
   }
 
   SimulatedDevice &device;
@@ -310,6 +324,33 @@ SimulatedDevice::allocate(uint32_t count, uint64_t bytes) {
     return arenas.status();
   return std::unique_ptr<DeviceMemory>(
       std::make_unique<SimulatedMemory>(std::move(*arenas)));
+}
+
+Expected<std::unique_ptr<HostMemory>>
+SimulatedDevice::allocateHost(uint64_t bytes) {
+  Expected<Memory> memory = Memory::allocate(bytes);
+  if (!memory)
+    return memory.status();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    hostMemory[memory->data()] = bytes;
+  }
+  return std::unique_ptr<HostMemory>(
+      std::make_unique<SimulatedHostMemory>(*this, std::move(*memory)));
+}
+
+bool SimulatedDevice::isAllocated(const std::byte *memory, uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto next = hostMemory.upper_bound(memory);
+  if (next == hostMemory.begin())
+    return false;
+  auto [first, size] = *std::prev(next);
+  return memory + bytes <= first + size;
+}
+
+void SimulatedDevice::forgetHost(const std::byte *memory) {
+  std::lock_guard<std::mutex> lock(mutex);
+  hostMemory.erase(memory);
 }
 
 Expected<std::unique_ptr<Queue>> SimulatedDevice::createQueue() {

@@ -25,6 +25,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -78,8 +79,13 @@ public:
   loadModule(const Artifact &artifact, std::string_view target) override;
   Expected<std::unique_ptr<DeviceMemory>> allocate(uint32_t count,
                                                    uint64_t bytes) override;
+  Expected<std::unique_ptr<HostMemory>> allocateHost(uint64_t bytes) override;
   Expected<std::unique_ptr<Queue>> createQueue() override;
   std::unique_ptr<Event> createEvent(std::function<void()> onComplete) override;
+
+  /// Whether bytes of the host are in memory of `allocateHost`.
+  bool isAllocated(const std::byte *memory, uint64_t bytes);
+  void forgetHost(const std::byte *memory);
 
 private:
   friend class SimulatedGraph;
@@ -93,7 +99,7 @@ private:
     /// number.
     uint64_t number = 0;
     bool isWait = false;
-    /// Reads or writes memory of the host.
+    /// Transfers from or to memory of the host that is not of `allocateHost`.
     bool isTransfer = false;
     /// Of a record of an event with a callback.
     std::function<void()> onComplete;
@@ -124,6 +130,8 @@ private:
   std::vector<Lane *> lanes;
   size_t waiting = 0;
   uint64_t graphs = 0;
+  /// Memory of the host that has been allocated, and its bytes.
+  std::map<const std::byte *, uint64_t> hostMemory;
   /// Records with a callback among the commands.
   size_t awaited = 0;
   /// The number of commands that must be pending before any is executed, while
