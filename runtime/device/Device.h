@@ -161,9 +161,9 @@ public:
   /// Until `endRecording`, commands of this queue and of `others` are kept
   /// instead of executed; one thread adds them. They may wait for events that
   /// have been recorded since, and transfer from and to memory of
-  /// `allocateHost`, but not of other memory of the host, nor record events with
-  /// a callback: these are errors of `endRecording`. Error: devices that do not
-  /// record (`Device::canRecord`).
+  /// `allocateHost`. Other memory of the host, and records of events with a
+  /// callback, are errors of `endRecording`. Error: devices that do not record
+  /// (`Device::canRecord`).
   virtual Status beginRecording(std::span<Queue *const> others) {
     (void)others;
     return unsupported("the device does not record commands");

@@ -130,7 +130,8 @@ Status Executor::prepare() {
   return Status::success();
 }
 
-Status Executor::run(ProgramState &state) {
+/// All replicas begin, unless the run has failed.
+void Executor::rewind(ProgramState &state) {
   state.rewind();
   finishedReplicas.store(0, std::memory_order_relaxed);
   // `fail` sets `failure` before `stop`; here `stop` is cleared before
@@ -138,6 +139,10 @@ Status Executor::run(ProgramState &state) {
   stop.store(false, std::memory_order_seq_cst);
   if (failed())
     stop.store(true, std::memory_order_relaxed);
+}
+
+Status Executor::run(ProgramState &state) {
+  rewind(state);
   runHasOtherWorkers = options.workers > 1 && (state.replicaCount > 1 ||
                                                state.program.hasShareableWork);
   if (options.network)
@@ -172,80 +177,6 @@ void Executor::interpret() {
   // never ends, also after an error other than a deadline.
   if (runHasOtherWorkers)
     closeGate();
-}
-
-/// Interprets the program until its commands are recorded, and executes these.
-void Executor::runRecorded(ProgramState &state) {
-  RecordedRun &recorded = *state.queued->recorded;
-  if (!recorded.isRecorded()) {
-    Status status = recorded.begin();
-    // A graph of the driver must not be changed by several threads.
-    if (recorded.isRecording())
-      runHasOtherWorkers = false;
-    if (status.ok()) {
-      interpret();
-      status = recorded.end();
-      recordings.push_back(&recorded);
-    }
-    if (!status.ok() && !failed()) {
-      // Others may have recorded the same run, which they execute together.
-      if (options.network)
-        return fail(status.withContext(
-            fmt::format("a recording of program '{}'", state.program.name())));
-      recorded.refuse(status);
-      state.rewind();
-      stop.store(false, std::memory_order_seq_cst);
-      finishedReplicas.store(0, std::memory_order_relaxed);
-      return interpret();
-    }
-  }
-  if (!recorded.isRecorded() || failed())
-    return;
-  // As before each command that writes a variable.
-  if (state.program.writesVariables)
-    touched.store(true, std::memory_order_seq_cst);
-  if (!failed())
-    recorded.execute();
-}
-
-/// After a failure, before transports are aborted: a communicator of NCCL must
-/// not be aborted while a graph has its operations.
-void Executor::endRecordings() {
-  for (RecordedRun *recorded : std::exchange(recordings, {}))
-    recorded->forget();
-}
-
-/// Waits until the device has executed all enqueued commands, also after a
-/// failure.
-void Executor::awaitDevice(ProgramState &state) {
-  if (!state.queued)
-    return;
-  DeviceQueues &queues = *state.queued->queues;
-  if (failed()) {
-    endRecordings();
-    state.transport->abort();
-  }
-  queues.recordEnd();
-  for (;;) {
-    uint32_t key = events.key();
-    // The device may wait for an executor that has failed.
-    if (options.network && options.network->isAborted() && !failed())
-      fail(options.network->abortReason());
-    if (failed()) {
-      endRecordings();
-      state.transport->abort();
-    }
-    if (queues.isEndReached() ||
-        failure.leavesKernelsBehind().load(std::memory_order_acquire))
-      break;
-    sleepAndCheck(state, key);
-  }
-  // Commands enqueued before a failure may still change variables.
-  ThreadTeam::becomesEmpty([&] { return !queues.isEndReached(); });
-  if (queues.isEndReached())
-    state.finishReplicas();
-  if (Status status = queues.status(); !status.ok())
-    fail(status);
 }
 
 Status Executor::await(const std::function<std::vector<uint32_t>()> &missing,
@@ -392,18 +323,6 @@ bool Executor::pollNetwork(ProgramState &state, uint32_t worker) {
   return false;
 }
 
-/// Sleeps until an event, or a moment, after which the transport is checked.
-void Executor::sleepAndCheck(ProgramState &state, uint32_t key) {
-  if (!options.network || !state.queued || !state.transport->needsCheck())
-    return events.sleep(key);
-  constexpr std::chrono::milliseconds interval(100);
-  events.sleep(key, interval);
-  if (failed())
-    return;
-  if (Status status = state.transport->check(); !status.ok())
-    fail(status);
-}
-
 /// Waits for an event since `key` was taken.
 void Executor::idle(ProgramState &state, uint32_t worker, uint32_t key) {
   auto begin = std::chrono::steady_clock::now();
@@ -419,15 +338,6 @@ void Executor::idle(ProgramState &state, uint32_t worker, uint32_t key) {
   if (!events.changed(key) && !stop.load(std::memory_order_acquire))
     sleepAndCheck(state, key);
   idleKeys[worker].store(busy, std::memory_order_release);
-}
-
-bool Executor::isBlockedOnDevice() const {
-  const ProgramState *state = currentState();
-  for (uint32_t i = 0; state && i < state->replicaCount; ++i)
-    if (state->replicas[i].blocked.load(std::memory_order_acquire) ==
-        Replica::onDevice)
-      return true;
-  return false;
 }
 
 uint32_t Executor::idleWorkers() const {

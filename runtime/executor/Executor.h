@@ -127,6 +127,7 @@ private:
   void idle(ProgramState &state, uint32_t worker, uint32_t key);
   void sleepAndCheck(ProgramState &state, uint32_t key);
   void endRecordings();
+  void rewind(ProgramState &state);
   void interpret();
   void runRecorded(ProgramState &state);
   void awaitDevice(ProgramState &state);

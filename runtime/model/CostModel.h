@@ -20,10 +20,10 @@ double kernelSeconds(const ComputeRates &rates, uint64_t flops, uint64_t bytes);
 /// `bytes` are those of the operands of one member, or of the root; of a
 /// reduction, those of the accumulators. On several levels, the members of a
 /// level first reduce and divide among themselves what the next level has to
-/// carry; with `ringOrTree`, in pieces, so that all levels carry some of them at
-/// the same time. With `reducesOnCompute`, the members are in one process, and the time
-/// is that of reading all operands from memory and writing the results to it,
-/// and of the rendezvous of the members.
+/// carry; with `ringOrTree`, in pieces, so that all levels carry some of them
+/// at the same time. With `reducesOnCompute`, the members are in one process,
+/// and the time is that of reading all operands from memory and writing the
+/// results to it, and of the rendezvous of the members.
 double collectiveSeconds(const Topology &topology,
                          artifact::CollectiveKind kind, uint64_t members,
                          uint64_t bytes);

@@ -348,3 +348,34 @@ def interpreted(tools, tmp_path):
         return variables
 
     return compare
+
+
+@pytest.fixture
+def gpu(tools):
+    """Runs `lockstep-run` on the stand-in: `gpu(arguments..., check, VARIABLE)`,
+    where the variables choose what it is like."""
+    folder = tools.folder.parent / "lib" / "cuda-standin"
+    if not (tools.folder.parent / "lib" / "liblockstep_cuda.so").exists():
+        pytest.skip("the device 'cuda' is not built")
+    assert folder.exists(), f"expected the stand-in of the driver in {folder}"
+
+    def run(*arguments, check=True, **variables):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LD_LIBRARY_PATH", str(folder))
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            return tools.run("lockstep-run", *arguments, check=check)
+
+    return run
+
+
+@pytest.fixture
+def losses(tmp_path):
+    """The losses of a run: `losses(run, arguments...)`."""
+
+    def get(run, artifact, example, steps, *options, **variables):
+        metrics = tmp_path / "metrics.jsonl"
+        run(artifact, *example.arguments(steps, metrics), *options, **variables)
+        return [line["loss"] for line in read_metrics(metrics)]
+
+    return get

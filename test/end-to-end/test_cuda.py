@@ -13,63 +13,9 @@ import sysconfig
 import numpy as np
 import pytest
 
-from conftest import ROOT, capture, read_metrics
+from conftest import ROOT
+from gpus import TARGETS, failure
 from test_random_functions import SEED
-
-TARGETS = "--target=sm_90,x86-64-v3"
-
-#: A step whose number of iterations depends on its data.
-HALVES = """\
-import jax
-import jax.numpy as jnp
-
-import lockstep
-
-batch_spec = {"x": ((4, 3), "float32")}
-
-
-def init(seed):
-    return {"w": jnp.ones(3)}
-
-
-def step(state, batch, scalars):
-    def halve(x):
-        return lockstep.all_reduce(x / 2 + batch["x"].mean(0) / 100, "MEAN")
-
-    x = jax.lax.while_loop(lambda x: x.sum() > 1, halve, state["w"])
-    return {"w": state["w"] + x}, {"loss": x.sum()}
-"""
-
-
-@pytest.fixture
-def gpu(tools):
-    """Runs `lockstep-run` on the stand-in: `gpu(arguments..., check, VARIABLE)`,
-    where the variables choose what it is like."""
-    folder = tools.folder.parent / "lib" / "cuda-standin"
-    if not (tools.folder.parent / "lib" / "liblockstep_cuda.so").exists():
-        pytest.skip("the device 'cuda' is not built")
-    assert folder.exists(), f"expected the stand-in of the driver in {folder}"
-
-    def run(*arguments, check=True, **variables):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("LD_LIBRARY_PATH", str(folder))
-            for name, value in variables.items():
-                patch.setenv(name, value)
-            return tools.run("lockstep-run", *arguments, check=check)
-
-    return run
-
-
-@pytest.fixture
-def losses(tmp_path):
-    """The losses of a run: `losses(run, arguments...)`."""
-
-    def get(run, artifact, example, steps, *options, **variables):
-        metrics = tmp_path / "metrics.jsonl"
-        run(artifact, *example.arguments(steps, metrics), *options, **variables)
-        return [line["loss"] for line in read_metrics(metrics)]
-
-    return get
 
 
 # The devices' reductions have other orders within a replica, and the same ones
@@ -136,146 +82,6 @@ def test_nccl(gpu, losses, examples, compiled, executors, replicas):
             LOCKSTEP_CUDA_SEED=seed,
         )
         assert one == several
-
-
-@pytest.fixture
-def calls(gpu, losses, tmp_path):
-    """How often a step of a run calls each function of the driver, from the
-    third one on, and the losses: `calls(artifact, example, options...)`."""
-
-    def count(artifact, example, *options, **variables):
-        counts, file = [], tmp_path / "calls"
-        for steps in 4, 14:
-            file.unlink(missing_ok=True)
-            found = losses(
-                gpu,
-                artifact,
-                example,
-                steps,
-                "--device=cuda",
-                *options,
-                LOCKSTEP_CUDA_CALLS=str(file),
-                **variables,
-            )
-            lines = [line.split() for line in file.read_text().splitlines()]
-            counts.append({name: int(number) for number, name in lines})
-        first, second = counts
-        return {
-            name: (second[name] - first.get(name, 0)) / 10 for name in second
-        }, found
-
-    return count
-
-
-# The second step is recorded; later ones launch a graph and no kernels.
-@pytest.mark.parametrize(
-    "executors,options", [(1, []), (2, ["--transport=nccl"])]
-)
-def test_steps_are_recorded(calls, examples, compiled, executors, options):
-    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
-    example = examples("digits-mlp")
-    options = [*options, f"--executors={executors}"]
-    variables = {"LOCKSTEP_CUDA_DEVICES": str(executors)}
-    recorded, found = calls(artifact, example, *options, **variables)
-    assert recorded["cuGraphLaunch"] == executors
-    assert recorded["cuLaunchKernel"] == 0
-    each, again = calls(
-        artifact, example, *options, "--no-recording", **variables
-    )
-    assert "cuGraphLaunch" not in each and each["cuLaunchKernel"] > 50
-    assert again == found
-    if executors == 1:
-        assert 3 * sum(recorded.values()) < sum(each.values())
-
-
-# Where the host decides by data, or takes part in collectives, it says so.
-def test_why_steps_are_not_recorded(gpu, tools, examples, compiled, tmp_path):
-    example = examples("digits-mlp")
-    metrics = tmp_path / "metrics.jsonl"
-    done = gpu(
-        compiled("digits-mlp", "--replicas=4", TARGETS),
-        *example.arguments(2, metrics),
-        "--device=cuda",
-        "--executors=2",
-        LOCKSTEP_CUDA_DEVICES="2",
-    )
-    assert (
-        "the device gets the commands of each step one by one: collectives go through the memory of the host"
-        in done.stderr
-    )
-    model = tmp_path / "model.py"
-    model.write_text(HALVES)
-    capture(model, tmp_path)
-    np.savez(tmp_path / "train.npz", x=np.full((8, 3), 2.0, np.float32))
-    artifact = tools.compile(
-        tmp_path / "step.mlir",
-        tmp_path / "step.lockstep",
-        "--replicas=2",
-        TARGETS,
-    )
-    run = [
-        artifact,
-        f"--data={tmp_path / 'train.npz'}",
-        "--steps=3",
-        "--seed=0",
-    ]
-    run += [f"--init={tmp_path / 'init.safetensors'}", "--device=cuda"]
-    message = "the device gets the commands of each step one by one"
-    assert (
-        f"{message}: model.py:17: program 'step': branch_unless: the host reads a condition of the device"
-        in gpu(*run).stderr
-    )
-    assert message not in gpu(*run, "--no-recording").stderr
-
-
-# A graph for which there is no memory is no error, but for several executors,
-# which record together.
-def test_graphs_without_memory(gpu, losses, examples, compiled, tmp_path):
-    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
-    example = examples("digits-mlp")
-    expected = losses(gpu, artifact, example, 6, "--device=cuda")
-    output = []
-
-    def run(*arguments, **variables):
-        output.append(gpu(*arguments, **variables).stderr)
-
-    fault = {"LOCKSTEP_CUDA_FAIL": "graph:1", "LOCKSTEP_CUDA_DEVICES": "2"}
-    found = losses(run, artifact, example, 6, "--device=cuda", **fault)
-    assert found == expected
-    assert (
-        "one by one: a graph cannot be made for GPU 0 'Lockstep CUDA stand-in': CUDA_ERROR_OUT_OF_MEMORY"
-        in output[0]
-    )
-    options = ["--device=cuda", "--executors=2", "--transport=nccl"]
-    message = failure(gpu, example, artifact, tmp_path, *options, **fault)
-    assert (
-        "a recording of program 'step': a graph cannot be made for GPU"
-        in message
-    )
-
-
-# A kernel that hangs in a step that was recorded: the report names the
-# collective that the GPUs have not finished.
-def test_report_of_a_recorded_step(gpu, examples, compiled, tmp_path):
-    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
-    report = tmp_path / "report.json"
-    done = gpu(
-        artifact,
-        *examples("digits-mlp").arguments(20, tmp_path / "metrics"),
-        "--device=cuda",
-        "--executors=2",
-        "--transport=nccl",
-        "--deadline=1",
-        "--report",
-        report,
-        check=False,
-        LOCKSTEP_CUDA_DEVICES="2",
-        LOCKSTEP_CUDA_FAIL="hang:700",
-    )
-    assert done.returncode == 3, done.stderr
-    waits = json.loads(report.read_text())["waits"]
-    assert {wait["kind"] for wait in waits} == {"all_reduce"}
-    assert "replica 0: waiting for its device in command" in done.stderr
 
 
 # What is to be run on a GPU, on the stand-in: one model has several losses.
@@ -459,19 +265,6 @@ def test_random_functions(gpu, tools, tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def failure(gpu, example, artifact, tmp_path, *options, **variables):
-    """The messages of a run that ends with an error."""
-    done = gpu(
-        artifact,
-        *example.arguments(20, tmp_path / "metrics.jsonl"),
-        *options,
-        check=False,
-        **variables,
-    )
-    assert done.returncode != 0
-    return done.stderr
 
 
 def test_errors(gpu, examples, compiled, tmp_path):
