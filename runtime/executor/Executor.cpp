@@ -156,7 +156,7 @@ Status Executor::run(ProgramState &state) {
   if (state.queued && state.queued->recorded && options.recordRuns)
     runRecorded(state);
   else
-    interpret();
+    interpret(state);
   awaitDevice(state);
   runs.end(active, events);
   for (Observer *observer : observers)
@@ -169,7 +169,8 @@ Status Executor::run(ProgramState &state) {
   return failure.status();
 }
 
-void Executor::interpret() {
+void Executor::interpret(ProgramState &state) {
+  state.uploadInputs();
   if (runHasOtherWorkers)
     openGate();
   work(0);

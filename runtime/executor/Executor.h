@@ -128,7 +128,7 @@ private:
   void sleepAndCheck(ProgramState &state, uint32_t key);
   void endRecordings();
   void rewind(ProgramState &state);
-  void interpret();
+  void interpret(ProgramState &state);
   void runRecorded(ProgramState &state);
   void awaitDevice(ProgramState &state);
   void openGate();

@@ -19,17 +19,19 @@ void Executor::runRecorded(ProgramState &state) {
       recordings.push_back(&recorded);
     }
     if (status.ok()) {
-      interpret();
+      interpret(state);
       status = recorded.end();
     }
     if (!status.ok() && !failed()) {
       // Others may have recorded the same run, which they execute together.
       if (options.network)
-        return fail(status.withContext(
-            fmt::format("a recording of program '{}'", state.program.name())));
+        return fail({status.code(),
+                     fmt::format("a recording of program '{}': {} (runs are "
+                                 "not recorded with --no-recording)",
+                                 state.program.name(), status.message())});
       recorded.refuse(status);
       rewind(state);
-      return interpret();
+      return interpret(state);
     }
   }
   if (!recorded.isRecorded() || failed())
@@ -37,6 +39,7 @@ void Executor::runRecorded(ProgramState &state) {
   // As before each command that writes a variable.
   if (state.program.writesVariables)
     touched.store(true, std::memory_order_seq_cst);
+  runHasOtherWorkers = false;
   if (!failed())
     recorded.execute();
 }
@@ -87,7 +90,8 @@ void Executor::sleepAndCheck(ProgramState &state, uint32_t key) {
     return events.sleep(key);
   constexpr std::chrono::milliseconds interval(100);
   events.sleep(key, interval);
-  if (failed())
+  // Others may have ended the run, for a reason that the check would hide.
+  if (failed() || events.changed(key) || options.network->isAborted())
     return;
   if (Status status = state.transport->check(); !status.ok())
     fail(status);

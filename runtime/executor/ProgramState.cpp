@@ -201,6 +201,15 @@ Status ProgramState::createTransport(uint32_t workers, TileScheduler &tiles,
   return Status::success();
 }
 
+/// The replicas of the executor that has most of them.
+static uint32_t mostReplicas(const Program &program, NetworkInbox *inbox) {
+  uint32_t most = program.ranks.count;
+  if (inbox)
+    for (const RankRange &range : inbox->network.executors())
+      most = std::max(most, range.count);
+  return most;
+}
+
 Expected<std::unique_ptr<ProgramState>>
 ProgramState::create(const Program &program, const SessionMemory &memory,
                      uint32_t workers, TileScheduler &tiles, EventCount &events,
@@ -228,7 +237,7 @@ ProgramState::create(const Program &program, const SessionMemory &memory,
   state->rendezvous = std::make_unique<Rendezvous>(program.channelMembers);
   LOCKSTEP_RETURN_IF_ERROR(state->createTransport(workers, tiles, inbox));
   if (memory.device->canRecord())
-    state->queued->recorded.emplace(*state);
+    state->queued->recorded.emplace(*state, mostReplicas(program, inbox));
   return state;
 }
 
@@ -265,24 +274,21 @@ void ProgramState::rewind() {
     std::fill(replica.registers.begin(), replica.registers.end(), 0);
     replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
     replica.state.store(Replica::ready, std::memory_order_relaxed);
-    if (!queued || !queued->hostInputs[i])
-      continue;
-    if (!queued->stagedInputs.empty())
+    if (queued && queued->hostInputs[i] && !queued->stagedInputs.empty())
       std::memcpy(queued->stagedInputs[i]->data(), queued->hostInputs[i],
                   program.tables->input_size());
-    // What is recorded begins with the transfer.
-    if (!queued->recorded || !queued->recorded->isRecorded())
-      uploadInput(i);
   }
 }
 
-void ProgramState::uploadInput(uint32_t replica) {
-  const std::byte *from = queued->stagedInputs.empty()
-                              ? queued->hostInputs[replica]
-                              : queued->stagedInputs[replica]->data();
-  if (queued->hostInputs[replica])
-    queued->queues->replicas[replica].queue->upload(
-        queued->inputs->block(replica), from, program.tables->input_size());
+void ProgramState::uploadInputs() {
+  for (uint32_t i = 0; queued && i < replicaCount; ++i) {
+    const std::byte *from = queued->stagedInputs.empty()
+                                ? queued->hostInputs[i]
+                                : queued->stagedInputs[i]->data();
+    if (queued->hostInputs[i])
+      queued->queues->replicas[i].queue->upload(queued->inputs->block(i), from,
+                                                program.tables->input_size());
+  }
 }
 
 void ProgramState::finishReplicas() {

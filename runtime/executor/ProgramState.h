@@ -89,9 +89,9 @@ public:
   /// The device has executed everything: replicas that only wait for it are at
   /// the end of the program.
   void finishReplicas();
-  /// Enqueues the transfer of the batch with which a replica begins, if it has
-  /// one.
-  void uploadInput(uint32_t replica);
+  /// On a device with queues, enqueues the transfers of the batches with which
+  /// replicas begin.
+  void uploadInputs();
 
   /// Sets the address from which a replica reads its batch.
   void bindInput(uint32_t replica, std::byte *address);

@@ -33,11 +33,11 @@ static const char *findObstacle(const Instruction &instruction) {
   }
 }
 
-/// Whether a replica executes more commands than could be recorded without too
+/// Whether replicas execute more commands than could be recorded without too
 /// much memory of the device, as in a long loop. Nothing but numbers that are
 /// in the program decides which ones; a `once` section counts for each replica.
-static bool hasTooManyCommands(const Program &program) {
-  constexpr uint64_t most = 1 << 14, mostSteps = 16 * most;
+static bool hasTooManyCommands(const Program &program, uint32_t replicas) {
+  constexpr uint64_t most = 1 << 15, mostSteps = 16 * most;
   std::vector<int64_t> registers(program.tables->registers());
   uint64_t commands = 0;
   uint32_t pc = 0;
@@ -45,7 +45,7 @@ static bool hasTooManyCommands(const Program &program) {
     const Instruction &instruction = program.code[pc++];
     switch (instruction.opcode) {
     case Opcode::ret:
-      return commands > most;
+      return commands * replicas > most;
     case Opcode::jump:
       pc = instruction.b;
       break;
@@ -67,15 +67,16 @@ static bool hasTooManyCommands(const Program &program) {
   return true;
 }
 
-RecordedRun::RecordedRun(ProgramState &state) : state(state) {
+RecordedRun::RecordedRun(ProgramState &state, uint32_t mostReplicas)
+    : state(state) {
   const Program &program = state.program;
   for (uint32_t pc = 0; pc < program.code.size() && reason.empty(); ++pc)
     if (const char *found = findObstacle(program.code[pc]))
       reason = fmt::format("{}: {}", program.place(pc), found);
-  if (reason.empty() && hasTooManyCommands(program))
+  if (reason.empty() && hasTooManyCommands(program, mostReplicas))
     reason = "there are too many commands";
   if (reason.empty() && !state.transport->canRecord())
-    reason = "collectives go through the memory of the host";
+    reason = "the transport cannot exchange all collectives between devices";
 }
 
 DeviceQueues &RecordedRun::queues() const { return *state.queued->queues; }
@@ -107,8 +108,6 @@ Status RecordedRun::begin() {
     beforeOfReplica.push_back(replica.queue->enqueued());
   LOCKSTEP_RETURN_IF_ERROR(queues().exchange().beginRecording(others()));
   recording = true;
-  for (uint32_t i = 0; i < state.replicaCount; ++i)
-    state.uploadInput(i);
   return Status::success();
 }
 

@@ -22,13 +22,14 @@ class ProgramState;
 class RecordedRun {
 public:
   /// Of a program on a device that records commands; it is a part of `state`,
-  /// whose transport exists.
-  explicit RecordedRun(ProgramState &state);
+  /// whose transport exists. `mostReplicas` are those of one executor.
+  RecordedRun(ProgramState &state, uint32_t mostReplicas);
 
   /// Why runs are not recorded: the host decides something by data, takes part
-  /// in a collective, there are too many commands, or the device has refused
-  /// them. Empty if they are, or will be. The same in all executors of a
-  /// program, which record its runs together.
+  /// in a collective, or there are too many commands. These are the same in all
+  /// executors of a role, which record its runs together; without others, the
+  /// device may also have refused a recording. Empty if runs are recorded, or
+  /// will be.
   const std::string &obstacle() const { return reason; }
   bool isRecorded() const { return graph != nullptr; }
   /// Whether commands are recorded that replicas enqueue.

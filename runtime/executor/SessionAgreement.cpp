@@ -22,7 +22,9 @@ void Session::Impl::postFacts() {
                  {"transport", std::string(memory.transport->name())},
                  {"number of runs between comparisons of mirrored variables",
                   std::to_string(options.checkMirrored)},
-                 {"recording of runs", recordsRuns() ? "on" : "off"}};
+                 {"recording of runs (none with a trace, a check, an injected "
+                  "fault or --no-recording)",
+                  recordsRuns() ? "on" : "off"}};
   facts.insert(facts.end(), options.agreement.begin(), options.agreement.end());
   options.network->post(factsTopic, 0, toText(facts));
 }

@@ -216,7 +216,7 @@ def test_a_lost_link(gpu, examples, compiled, tmp_path):
         "--transport=nccl",
         "--inject=pause:replica=3,channel=0",
         LOCKSTEP_CUDA_DEVICES="2",
-        LOCKSTEP_CUDA_FAIL="link:20",
+        LOCKSTEP_CUDA_FAIL="link:3",
     )
     assert (
         "transport 'nccl' between ranks 0, 1, 2, 3: a transfer that was enqueued: unhandled system error (a link is lost, as asked for)"

@@ -93,7 +93,7 @@ def test_why_steps_are_not_recorded(gpu, tools, examples, compiled, tmp_path):
         LOCKSTEP_CUDA_DEVICES="2",
     )
     assert (
-        "the device gets the commands of each step one by one: collectives go through the memory of the host"
+        "the device gets the commands of each step one by one: the transport cannot exchange all collectives between devices"
         in done.stderr
     )
     model = tmp_path / "model.py"
@@ -147,8 +147,8 @@ def test_graphs_without_memory(gpu, losses, examples, compiled, tmp_path):
     )
 
 
-# A kernel that hangs in a step that was recorded: the report names the
-# collective that the GPUs have not finished.
+# The first kernel hangs in the fourth step, which was recorded: the report names
+# the collective that the GPUs have not finished.
 def test_report_of_a_recorded_step(gpu, examples, compiled, tmp_path):
     artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
     report = tmp_path / "report.json"
@@ -163,9 +163,10 @@ def test_report_of_a_recorded_step(gpu, examples, compiled, tmp_path):
         report,
         check=False,
         LOCKSTEP_CUDA_DEVICES="2",
-        LOCKSTEP_CUDA_FAIL="hang:700",
+        LOCKSTEP_CUDA_HANG="step_0_logits_matmul:14",
     )
     assert done.returncode == 3, done.stderr
     waits = json.loads(report.read_text())["waits"]
     assert {wait["kind"] for wait in waits} == {"all_reduce"}
+    assert "its device: running command" in done.stderr
     assert "replica 0: waiting for its device in command" in done.stderr

@@ -44,7 +44,7 @@ def test_batches(tools, tmp_path, dtype):
     )
 
 
-# Other opaque bytes are not taken for numbers.
+# bfloat16 is not taken for float16.
 def test_a_batch_of_another_type(tools, tmp_path):
     (tmp_path / "model.py").write_text(MODEL.format(dtype="float16"))
     capture(tmp_path / "model.py", tmp_path)

@@ -160,6 +160,26 @@ TEST(PostedFacts, targetsAndOptionsDiffer) {
   }
 }
 
+// On a device that records runs, all executors do, or none.
+TEST(PostedFacts, recordingDiffers) {
+  TestProgram p(4);
+  buildAddition(p);
+  auto network = *LocalNetwork::create({{0, 2}, {2, 2}});
+  SessionOptions records = optionsFor(network, 0),
+                 refuses = optionsFor(network, 1);
+  records.device = refuses.device = "simulated:2003";
+  refuses.recordRuns = false;
+  auto first = *Session::create(p.artifact(), records),
+       second = *Session::create(p.artifact(), refuses);
+  for (const Status &status : runBoth(*first, *second))
+    EXPECT_NE(status.message().find(
+                  "same recording of runs (none with a trace, a check, an "
+                  "injected fault or --no-recording): found 'off' in executor "
+                  "1"),
+              std::string::npos)
+        << status.message();
+}
+
 // An executor that never posts is reported like a replica that does not arrive.
 TEST(PostedFacts, isWaitedForUnderTheDeadline) {
   TestProgram p(4);

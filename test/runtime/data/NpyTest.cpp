@@ -99,6 +99,11 @@ TEST(Npy, RefusesUnsupportedData) {
   EXPECT_EQ(errorOf(npyFile(dict("<c8", "(1,)"), std::string(8, '\0'))),
             "dtype '<c8' is not supported (expected b1, i1 to i8, u1 to u8, "
             "f2, f4, f8, or V2 for bfloat16)");
+  EXPECT_EQ(errorOf(npyFile(dict(">V2", "(1,)"), std::string(2, '\0'))),
+            "expected little-endian data, found dtype '>V2'");
+  EXPECT_EQ(errorOf(npyFile(dict("|V4", "(1,)"), std::string(4, '\0'))),
+            "dtype '|V4' is not supported (expected b1, i1 to i8, u1 to u8, "
+            "f2, f4, f8, or V2 for bfloat16)");
   EXPECT_EQ(errorOf(npyFile(dict("|O", "(1,)"), std::string(8, '\0'))),
             "dtype '|O' is not supported (expected b1, i1 to i8, u1 to u8, f2, "
             "f4, f8, or V2 for bfloat16)");

@@ -338,7 +338,10 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY,
         if (DriverOptions::get().launch.happens())
           return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
         context.submit(lane, [&context, launch = std::move(launch)] {
-          if (DriverOptions::get().hang.happens())
+          DriverOptions &options = DriverOptions::get();
+          if (!options.hangingKernel.empty() &&
+              launch.kernel->code().name.starts_with(options.hangingKernel) &&
+              options.hang.happens())
             for (;;)
               std::this_thread::sleep_for(std::chrono::hours(1));
           if (DriverOptions::get().fault.happens())

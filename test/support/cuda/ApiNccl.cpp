@@ -62,8 +62,10 @@ struct ncclComm {
   Context *context = nullptr;
   /// Null if all ranks are in this process. Never freed.
   RemoteRanks *remote = nullptr;
-  /// Queries that still find the last call in progress.
+  /// Queries that still find the last call in progress, and whether one has
+  /// found its end.
   std::atomic<unsigned> queries{0};
+  std::atomic<bool> isEndKnown{false};
   /// Groups of its transfers that graphs have.
   std::atomic<unsigned> captured{0};
 };
@@ -98,6 +100,7 @@ std::shared_ptr<Clique> cliqueOf(const ncclUniqueId &id, int size) {
 void beginProgress(ncclComm &comm) {
   constexpr unsigned most = 4;
   comm.queries = unsigned(Scheduler::get().draw() % most);
+  comm.isEndKnown = false;
 }
 
 /// A call of a group.
@@ -294,9 +297,10 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
   if (comm->queries > 0)
     --comm->queries;
   else
-    *error = DriverOptions::get().link.happens()
-                 ? refuse(ncclSystemError, "a link is lost, as asked for")
-                 : ncclSuccess;
+    *error =
+        comm->isEndKnown.exchange(true) && DriverOptions::get().link.happens()
+            ? refuse(ncclSystemError, "a link is lost, as asked for")
+            : ncclSuccess;
   return ncclSuccess;
 }
 

@@ -29,11 +29,11 @@ static uint64_t number(const char *name, std::string_view text) {
 static void readFaults(DriverOptions &options, std::string_view text) {
   constexpr const char *name = "LOCKSTEP_CUDA_FAIL";
   const std::pair<std::string_view, Injection &> kinds[] = {
-      {"alloc", options.alloc},       {"load", options.load},
-      {"launch", options.launch},     {"fault", options.fault},
-      {"hang", options.hang},         {"graph", options.graph},
-      {"lost", options.lost},         {"ecc", options.ecc},
-      {"transfer", options.transfer}, {"link", options.link}};
+      {"alloc", options.alloc},   {"load", options.load},
+      {"launch", options.launch}, {"fault", options.fault},
+      {"graph", options.graph},   {"lost", options.lost},
+      {"ecc", options.ecc},       {"transfer", options.transfer},
+      {"link", options.link}};
   while (!text.empty()) {
     std::string_view one = text.substr(0, text.find(','));
     text.remove_prefix(one.size() + (one.size() < text.size() ? 1 : 0));
@@ -67,6 +67,15 @@ static void readEnvironment(DriverOptions &options) {
   }
   if (const char *text = std::getenv("LOCKSTEP_CUDA_FAIL"))
     readFaults(options, text);
+  if (const char *given = std::getenv("LOCKSTEP_CUDA_HANG")) {
+    constexpr const char *name = "LOCKSTEP_CUDA_HANG";
+    std::string_view text = given;
+    size_t colon = text.find(':');
+    if (colon == std::string_view::npos)
+      refuse(name, text);
+    options.hangingKernel = text.substr(0, colon);
+    options.hang.failAt(number(name, text.substr(colon + 1)));
+  }
   if (const char *text = std::getenv("LOCKSTEP_CUDA_CALLS"))
     options.calls.writeTo(text);
 }

@@ -9,13 +9,15 @@
 //   load:N    the N-th module is refused
 //   launch:N  the N-th launch fails at the call
 //   fault:N   the N-th launch that is executed accesses an illegal address
-//   hang:N    the N-th launch that is executed does not end
 //   graph:N   there is no memory for the N-th graph
 //   lost:N    with the N-th command that is executed, the device is lost
 //   ecc:N     the same, for an error of its memory
 //   transfer:N  the N-th group of transfers of NCCL fails at the call
-//   link:N    the N-th query of the state of a communicator of NCCL on which no
-//             call is in progress finds that its link is lost
+//   link:N    the N-th query of the state of a communicator of NCCL whose last
+//             call is known to have ended finds that its link is lost
+// LOCKSTEP_CUDA_HANG        KERNEL:N: the N-th launch of kernels whose names
+// begin
+//                           so is executed without an end
 // LOCKSTEP_CUDA_CALLS       a file, to which the process appends at its end how
 //                           often it has called each function of the driver
 //
@@ -69,8 +71,10 @@ struct DriverOptions {
   /// Ten times the compute capability.
   unsigned capability = 90;
   uint64_t memory = uint64_t(8) << 30;
-  Injection alloc, load, launch, fault, hang, graph, lost, ecc, transfer, link;
+  Injection alloc, load, launch, fault, graph, lost, ecc, transfer, link;
   CallCounts calls;
+  std::string hangingKernel;
+  Injection hang;
 
   /// Read from the environment at the first call. DriverOptions that are not
   /// understood end the process: a test that needs them would test nothing.
