@@ -78,10 +78,11 @@ void Executor::awaitDevice(ProgramState &state) {
   }
   // Commands enqueued before a failure may still change variables.
   ThreadTeam::becomesEmpty([&] { return !queues.isEndReached(); });
-  if (queues.isEndReached())
-    state.finishReplicas();
   if (Status status = queues.status(); !status.ok())
     fail(status);
+  // After a failure, workers that have been left behind may have replicas.
+  if (!failed())
+    state.finishReplicas();
 }
 
 /// Sleeps until an event, or a moment, after which the transport is checked.

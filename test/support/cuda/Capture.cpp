@@ -12,19 +12,33 @@ static std::mutex &captureMutex() {
   return mutex;
 }
 
+/// The captures' mutex is held.
+static std::shared_ptr<Capture> captureOf(const Lane &lane,
+                                          const std::vector<Point> &waits) {
+  if (lane.capture)
+    return lane.capture;
+  for (const Point &point : waits)
+    if (point.capture && point.capture->isActive)
+      return point.capture;
+  return nullptr;
+}
+
+bool isCaptured(const Lane &lane, const std::vector<Point> &waits) {
+  std::lock_guard lock(captureMutex());
+  return captureOf(lane, waits) != nullptr;
+}
+
 std::optional<Point> captureCommand(const std::shared_ptr<Lane> &lane,
                                     const Enqueue &enqueue,
                                     const std::vector<Point> &waits) {
   std::lock_guard lock(captureMutex());
+  std::shared_ptr<Capture> found = captureOf(*lane, waits);
+  if (!found)
+    return std::nullopt;
   if (!lane->capture) {
-    auto joined = std::ranges::find_if(waits, [](const Point &point) {
-      return point.capture && point.capture->isActive;
-    });
-    if (joined == waits.end())
-      return std::nullopt;
-    lane->capture = joined->capture;
+    lane->capture = found;
     lane->lastNode.reset();
-    lane->capture->lanes.push_back(lane);
+    found->lanes.push_back(lane);
   }
   Capture &capture = *lane->capture;
   capture.isInvalid |= capture.thread != std::this_thread::get_id();

@@ -45,6 +45,9 @@ struct Capture {
   bool isInvalid = false;
 };
 
+/// Whether a command becomes part of a capture: its lane captures, or begins to
+/// with what it waits for.
+bool isCaptured(const Lane &lane, const std::vector<Point> &waits);
 /// Makes a command part of a capture, if its lane captures, or begins to with
 /// what it waits for.
 std::optional<Point> captureCommand(const std::shared_ptr<Lane> &lane,

@@ -112,6 +112,10 @@ Point Context::submit(const std::shared_ptr<Lane> &lane,
       if (result != CUDA_SUCCESS)
         setError(result, "a command has failed");
     };
+  // One owner, so that nobody else releases what it has.
+  if (!isCaptured(*lane, waits))
+    return Scheduler::get().enqueue(
+        lane, {std::move(checked), std::move(waits), kind});
   return submit(
       lane,
       [kind, checked = std::move(checked)](const std::shared_ptr<Lane> &on,
