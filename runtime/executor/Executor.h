@@ -27,8 +27,6 @@ namespace lockstep::runtime {
 /// CPUs that this process may use.
 unsigned availableCpus();
 
-class RecordedRun;
-
 class Executor {
 public:
   struct Options {

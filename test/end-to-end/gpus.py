@@ -1,5 +1,7 @@
 """What tests of the device `cuda` share."""
 
+import json
+
 #: One for GPUs, one for the processor.
 TARGETS = "--target=sm_90,x86-64-v3"
 
@@ -15,3 +17,24 @@ def failure(gpu, example, artifact, tmp_path, *options, **variables):
     )
     assert done.returncode != 0
     return done.stderr
+
+
+def report(gpu, example, artifact, folder, *options, **variables):
+    """The report of a run of two GPUs that exchange by NCCL and hang, and what
+    the run has printed."""
+    file = folder / "report.json"
+    done = gpu(
+        artifact,
+        *example.arguments(20, folder / "metrics"),
+        "--device=cuda",
+        "--executors=2",
+        "--transport=nccl",
+        "--deadline=1",
+        f"--report={file}",
+        *options,
+        check=False,
+        LOCKSTEP_CUDA_DEVICES="2",
+        **variables,
+    )
+    assert done.returncode == 3, done.stderr
+    return json.loads(file.read_text()), done.stderr

@@ -2,7 +2,6 @@
 machine (`test/support/cuda`).
 """
 
-import json
 import os
 import pathlib
 import re
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
-from gpus import TARGETS, failure
+from gpus import TARGETS, failure, report
 from test_random_functions import SEED
 
 
@@ -122,10 +121,10 @@ def test_check(tools, gpu, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    report = (prepared / "report.txt").read_text()
-    assert re.search(r"^optimizers +\S+e-\d\d .*\d  $", report, re.M), report
-    assert "two executors, nccl, 2 GPUs: the metrics of one" in report
-    assert report.endswith("wrong: nothing\n")
+    text = (prepared / "report.txt").read_text()
+    assert re.search(r"^optimizers +\S+e-\d\d .*\d  $", text, re.M), text
+    assert "two executors, nccl, 2 GPUs: the metrics of one" in text
+    assert text.endswith("wrong: nothing\n")
 
 
 def test_errors_of_nccl(gpu, examples, compiled, tmp_path):
@@ -181,26 +180,17 @@ def test_errors_of_nccl(gpu, examples, compiled, tmp_path):
 # A replica that does not come: the other GPU has not finished the collective,
 # and stops waiting for it after the report.
 def test_report_of_nccl(gpu, examples, compiled, tmp_path):
-    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
-    report = tmp_path / "report.json"
-    done = gpu(
-        artifact,
-        *examples("digits-mlp").arguments(3, tmp_path / "metrics"),
-        "--device=cuda",
-        "--executors=2",
-        "--transport=nccl",
+    found, printed = report(
+        gpu,
+        examples("digits-mlp"),
+        compiled("digits-mlp", "--replicas=4", TARGETS),
+        tmp_path,
         "--inject=pause:replica=3,channel=0",
-        "--deadline=1",
-        "--report",
-        report,
-        check=False,
-        LOCKSTEP_CUDA_DEVICES="2",
     )
-    assert done.returncode == 3
-    [wait] = json.loads(report.read_text())["waits"]
+    [wait] = found["waits"]
     assert wait["kind"] == "all_reduce" and wait["location"] == "model.py:55"
     assert wait["arrived"] == [0, 1, 2] and wait["missing"] == [3]
-    assert "replica 0: waiting for its device in command" in done.stderr
+    assert "replica 0: waiting for its device in command" in printed
 
 
 # What NCCL notices after a collective has been enqueued ends the run: here, a

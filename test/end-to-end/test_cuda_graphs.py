@@ -1,12 +1,10 @@
 """Steps that a GPU has recorded as a graph, on the stand-in for its driver."""
 
-import json
-
 import numpy as np
 import pytest
 
 from conftest import capture
-from gpus import TARGETS, failure
+from gpus import TARGETS, failure, report
 
 #: A step whose number of iterations depends on its data.
 HALVES = """\
@@ -150,23 +148,13 @@ def test_graphs_without_memory(gpu, losses, examples, compiled, tmp_path):
 # The first kernel hangs in the fourth step, which was recorded: the report names
 # the collective that the GPUs have not finished.
 def test_report_of_a_recorded_step(gpu, examples, compiled, tmp_path):
-    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
-    report = tmp_path / "report.json"
-    done = gpu(
-        artifact,
-        *examples("digits-mlp").arguments(20, tmp_path / "metrics"),
-        "--device=cuda",
-        "--executors=2",
-        "--transport=nccl",
-        "--deadline=1",
-        "--report",
-        report,
-        check=False,
-        LOCKSTEP_CUDA_DEVICES="2",
+    found, printed = report(
+        gpu,
+        examples("digits-mlp"),
+        compiled("digits-mlp", "--replicas=4", TARGETS),
+        tmp_path,
         LOCKSTEP_CUDA_HANG="step_0_logits_matmul:14",
     )
-    assert done.returncode == 3, done.stderr
-    waits = json.loads(report.read_text())["waits"]
-    assert {wait["kind"] for wait in waits} == {"all_reduce"}
-    assert "its device: running command" in done.stderr
-    assert "replica 0: waiting for its device in command" in done.stderr
+    assert {wait["kind"] for wait in found["waits"]} == {"all_reduce"}
+    assert "its device: running command" in printed
+    assert "replica 0: waiting for its device in command" in printed

@@ -64,20 +64,22 @@ CUresult checkWait(const Lane &lane, const Point &point) {
   return CUDA_SUCCESS;
 }
 
-CUresult checkQuery(const Point &point) {
+/// An error, if there is a capture, which it invalidates.
+static CUresult refuseIn(const std::shared_ptr<Capture> &capture,
+                         CUresult error) {
   std::lock_guard lock(captureMutex());
-  if (!point.capture)
+  if (!capture)
     return CUDA_SUCCESS;
-  point.capture->isInvalid = true;
-  return CUDA_ERROR_CAPTURED_EVENT;
+  capture->isInvalid = true;
+  return error;
+}
+
+CUresult checkQuery(const Point &point) {
+  return refuseIn(point.capture, CUDA_ERROR_CAPTURED_EVENT);
 }
 
 CUresult checkQuery(const Lane &lane) {
-  std::lock_guard lock(captureMutex());
-  if (!lane.capture)
-    return CUDA_SUCCESS;
-  lane.capture->isInvalid = true;
-  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return refuseIn(lane.capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
 CUresult beginCapture(Context &context, const std::shared_ptr<Lane> &lane) {

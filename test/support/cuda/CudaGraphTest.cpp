@@ -5,14 +5,10 @@
 namespace lockstep::standin {
 namespace {
 
-class CudaGraph : public CudaTest {
+class CudaGraph : public CudaStreamsTest {
 protected:
   void SetUp() override {
-    CudaTest::SetUp();
-    for (CUstream &stream : streams)
-      ASSERT_EQ(
-          cuda.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
-          CUDA_SUCCESS);
+    CudaStreamsTest::SetUp();
     for (CUevent &event : events)
       ASSERT_EQ(cuda.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
                 CUDA_SUCCESS);
@@ -41,7 +37,6 @@ protected:
     return result;
   }
 
-  CUstream streams[2] = {};
   CUevent events[2] = {};
 };
 

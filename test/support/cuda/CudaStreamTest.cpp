@@ -8,15 +8,8 @@
 namespace lockstep::standin {
 namespace {
 
-class CudaStream : public CudaTest {
+class CudaStream : public CudaStreamsTest {
 protected:
-  void SetUp() override {
-    CudaTest::SetUp();
-    for (CUstream &stream : streams)
-      ASSERT_EQ(
-          cuda.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
-          CUDA_SUCCESS);
-  }
   CUevent createEvent() {
     CUevent event = nullptr;
     EXPECT_EQ(cuda.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
@@ -28,8 +21,6 @@ protected:
     EXPECT_EQ(cuda.cuMemHostAlloc(&memory, count * sizeof(T), 0), CUDA_SUCCESS);
     return static_cast<T *>(memory);
   }
-
-  CUstream streams[2] = {};
 };
 
 TEST_F(CudaStream, CommandsOfAStreamAreInOrder) {

@@ -167,6 +167,20 @@ protected:
   CUcontext context = nullptr;
 };
 
+/// A test with two streams that do not wait for the default one.
+class CudaStreamsTest : public CudaTest {
+protected:
+  void SetUp() override {
+    CudaTest::SetUp();
+    for (CUstream &stream : streams)
+      ASSERT_EQ(
+          cuda.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
+          CUDA_SUCCESS);
+  }
+
+  CUstream streams[2] = {};
+};
+
 } // namespace lockstep::standin
 
 #endif // LOCKSTEP_TEST_SUPPORT_CUDA_CUDATEST_H

@@ -26,6 +26,15 @@ static uint64_t number(const char *name, std::string_view text) {
   return value;
 }
 
+/// The text before and after the first separator, which must be there.
+static std::pair<std::string_view, std::string_view>
+split(const char *name, std::string_view text, char separator) {
+  size_t at = text.find(separator);
+  if (at == std::string_view::npos)
+    refuse(name, text);
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
 static void readFaults(DriverOptions &options, std::string_view text) {
   constexpr const char *name = "LOCKSTEP_CUDA_FAIL";
   const std::pair<std::string_view, Injection &> kinds[] = {
@@ -56,25 +65,19 @@ static void readEnvironment(DriverOptions &options) {
     options.devices = int(number("LOCKSTEP_CUDA_DEVICES", text));
   if (const char *text = std::getenv("LOCKSTEP_CUDA_MEMORY"))
     options.memory = number("LOCKSTEP_CUDA_MEMORY", text);
-  if (const char *given = std::getenv("LOCKSTEP_CUDA_CAPABILITY")) {
+  if (const char *text = std::getenv("LOCKSTEP_CUDA_CAPABILITY")) {
     constexpr const char *name = "LOCKSTEP_CUDA_CAPABILITY";
-    std::string_view text = given;
-    size_t dot = text.find('.');
-    if (dot == std::string_view::npos)
-      refuse(name, text);
-    options.capability = unsigned(number(name, text.substr(0, dot)) * 10 +
-                                  number(name, text.substr(dot + 1)));
+    auto [major, minor] = split(name, text, '.');
+    options.capability =
+        unsigned(number(name, major) * 10 + number(name, minor));
   }
   if (const char *text = std::getenv("LOCKSTEP_CUDA_FAIL"))
     readFaults(options, text);
-  if (const char *given = std::getenv("LOCKSTEP_CUDA_HANG")) {
+  if (const char *text = std::getenv("LOCKSTEP_CUDA_HANG")) {
     constexpr const char *name = "LOCKSTEP_CUDA_HANG";
-    std::string_view text = given;
-    size_t colon = text.find(':');
-    if (colon == std::string_view::npos)
-      refuse(name, text);
-    options.hangingKernel = text.substr(0, colon);
-    options.hang.failAt(number(name, text.substr(colon + 1)));
+    auto [kernel, count] = split(name, text, ':');
+    options.hangingKernel = kernel;
+    options.hang.failAt(number(name, count));
   }
   if (const char *text = std::getenv("LOCKSTEP_CUDA_CALLS"))
     options.calls.writeTo(text);
