@@ -56,7 +56,7 @@ def copy_programs(binaries, out):
             shutil.copy(path, out / "lib")
 
 
-def compile_model(binaries, text, state, data, folder):
+def compile_model(binaries, targets, text, state, data, folder):
     folder.mkdir(parents=True)
     (folder / "step.mlir").write_text(text)
     subprocess.run(
@@ -64,7 +64,7 @@ def compile_model(binaries, text, state, data, folder):
             binaries / "lockstep-compile",
             folder / "step.mlir",
             f"--replicas={REPLICAS}",
-            f"--target={TARGETS}",
+            f"--target={targets}",
             "-o",
             folder / "step.lockstep",
         ],
@@ -92,6 +92,11 @@ def main():
         metavar="NAME",
         help="models of test/end-to-end/models (default: all)",
     )
+    parser.add_argument(
+        "--target",
+        default=TARGETS,
+        help=f"what the models are compiled for (default: {TARGETS})",
+    )
     options = parser.parse_args()
     shutil.rmtree(options.output, ignore_errors=True)
     options.output.mkdir(parents=True)
@@ -102,6 +107,7 @@ def main():
         text, state = capture.capture(entry.model, REPLICAS, zoo.SEED)
         compile_model(
             options.binaries,
+            options.target,
             text,
             state,
             entry.data,
