@@ -3,6 +3,7 @@
 #include "passes/Codegen/Codegen.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Codegen/LoopMetadata.h"
+#include "passes/Codegen/Targets.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -13,6 +14,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -135,19 +137,31 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
   builder.buildPerModuleDefaultPipeline(level).run(module, modules);
 }
 
+/// With so many threads on a multiprocessor, others work while some wait for
+/// memory; each can have 128 registers.
+static constexpr int64_t kResidentThreads = 512;
+
 /// Marks the phases of kernels as functions that the host launches, with a
-/// fixed number of threads in a block.
+/// fixed number of threads in a block. If there are so few blocks that each has
+/// a multiprocessor of its own, its threads can have more registers.
 static void markPhases(ModuleOp module) {
   Builder builder(module.getContext());
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     auto threads = function->getAttrOfType<IntegerAttr>(kThreadsAttr);
     if (!threads)
       continue;
+    int64_t blocks = function->getAttrOfType<IntegerAttr>(kBlocksAttr).getInt();
+    int64_t resident =
+        std::min(kResidentThreads / threads.getInt(),
+                 int64_t(llvm::divideCeil(blocks, kMultiprocessors)));
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
                       builder.getUnitAttr());
     function->setAttr(
         NVVM::NVVMDialect::getReqntidAttrName(),
         builder.getDenseI32ArrayAttr(static_cast<int32_t>(threads.getInt())));
+    if (resident > 1)
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        builder.getI32IntegerAttr(resident));
   }
 }
 

@@ -112,7 +112,7 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::NVVM::NVVMDialect", "::mlir::math::MathDialect"];
+                           "::mlir::NVVM::NVVMDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
 def PlaceBuffersPass : Pass<"place-buffers", "::mlir::func::FuncOp"> {

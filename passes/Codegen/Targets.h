@@ -15,6 +15,9 @@ class TargetMachine;
 
 namespace lockstep {
 
+/// Of a large GPU. A grid takes as long as the multiprocessor with most blocks.
+inline constexpr int64_t kMultiprocessors = 132;
+
 /// A processor or GPU. Code is never generated for "the host", so that an
 /// artifact has the same bytes on whatever machine it is compiled.
 struct CodegenTarget {

@@ -38,10 +38,7 @@ public:
                    ArrayRef(stage.parallelDims).take_front(phase.depth), outer);
       }
     } else {
-      Value number = arith::AddIOp::create(
-          builder, loc,
-          arith::MulIOp::create(builder, loc, block, constant(threads)),
-          thread);
+      Value number = getNumber();
       onlyIf(isBelow(number, constant(phase.iterations)), [&] {
         SmallVector<Value> outer = delinearize(number, sizes);
         for (const LoopStage &stage : group.stages)
@@ -50,6 +47,27 @@ public:
     }
     for (const LoopStage &stage : group.stages)
       linalg::GenericOp(stage.op).erase();
+  }
+
+  /// A thread executes one iteration of the loops that are shared, and of the
+  /// others what belongs to its part.
+  void emitUpdates(const Phase &phase) {
+    UpdateNest nest = *phase.updates;
+    builder.setInsertionPoint(nest.root);
+    loc = nest.root.getLoc();
+    Value number = getNumber();
+    onlyIf(isBelow(number, constant(phase.iterations)), [&] {
+      SmallVector<OpFoldResult> sizes;
+      for (int64_t size : nest.getSizes())
+        sizes.push_back(builder.getIndexAttr(size));
+      SmallVector<Value> own = delinearize(number, sizes);
+      nest.root->moveBefore(builder.getInsertionBlock()->getTerminator());
+      if (nest.owner)
+        guardUpdates(nest, own.front());
+      for (auto [loop, index] :
+           llvm::zip_equal(nest.shared, ArrayRef(own).drop_front()))
+        replaceByIteration(loop, index);
+    });
   }
 
   /// All threads of the only block execute the operations between the generics,
@@ -83,6 +101,43 @@ public:
   }
 
 private:
+  /// The number of the thread in the grid.
+  Value getNumber() {
+    return arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, block, constant(threads)), thread);
+  }
+
+  /// Leaves out the accesses that belong to other parts.
+  void guardUpdates(const UpdateNest &nest, Value part) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(nest.firstOwned);
+    Value isOwn = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq,
+        arith::RemUIOp::create(builder, loc, nest.owner, constant(nest.parts)),
+        part);
+    auto branch = scf::IfOp::create(builder, loc, isOwn);
+    Block &body = *branch.thenBlock(), &outer = *branch->getBlock();
+    body.getOperations().splice(body.begin(), outer.getOperations(),
+                                nest.firstOwned->getIterator(),
+                                std::next(nest.lastOwned->getIterator()));
+  }
+
+  /// Replaces a loop by its iteration of this number.
+  void replaceByIteration(scf::ForOp loop, Value number) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(loop);
+    Value index = arith::AddIOp::create(
+        builder, loc, loop.getLowerBound(),
+        arith::MulIOp::create(builder, loc, number, loop.getStep()));
+    loop.getInductionVar().replaceAllUsesWith(index);
+    Block &body = *loop.getBody();
+    loop->getBlock()->getOperations().splice(loop->getIterator(),
+                                             body.getOperations(), body.begin(),
+                                             std::prev(body.end()));
+    loop.erase();
+  }
+
   /// The dimensions of an operation, with the sizes of its loops.
   struct Loops {
     SmallVector<Range> ranges;
@@ -297,6 +352,8 @@ void lockstep::emitThreads(func::FuncOp function, const Phase &phase) {
   ThreadEmitter emitter(function, phase.threads);
   if (phase.group)
     emitter.emitGroup(phase);
+  else if (phase.updates)
+    emitter.emitUpdates(phase);
   else
     emitter.emitBlock();
 }

@@ -4,16 +4,21 @@
 
 #include "passes/Codegen/Gpu/ThreadBuilder.h"
 #include "passes/Codegen/ScalarBody.h"
+#include "passes/Codegen/Targets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace lockstep;
 using namespace mlir;
 
-/// With so many blocks, all multiprocessors of a large GPU have work.
-static constexpr int64_t kEnoughBlocks = 128;
+/// The number of elements that a thread loads from shared memory at once.
+static constexpr int64_t kVector = 4;
+/// The threads of a warp compute a part of a tile, in so many rows and columns
+/// of threads.
+static constexpr int64_t kWarpRows = 4, kWarpColumns = 8;
 
 /// The dimensions that the rows of the result consist of.
 static SmallVector<unsigned> getRowDims(const Product &product) {
@@ -31,22 +36,34 @@ lockstep::chooseProductTiles(const Product &product) {
   if (rows < 16 || columns < 16 ||
       multiplySizes(product.sizes, product.kDims) < 8)
     return std::nullopt;
-  // Large tiles read memory less often; but all multiprocessors should work.
-  static constexpr ProductTiles kShapes[] = {{128, 128, 8, 8, 8},
-                                             {64, 64, 16, 4, 4},
-                                             {32, 32, 16, 2, 2},
-                                             {16, 16, 16, 1, 1}};
-  ProductTiles tiles;
-  for (const ProductTiles &shape : kShapes) {
-    if (shape.rows == 128 && product.getElementType().isF64())
+  // Large tiles read memory less often, and take fewer instructions for an
+  // element: the speeds are relative, for a multiprocessor with one block.
+  static constexpr struct {
+    ProductTiles tiles;
+    double speed;
+  } kShapes[] = {{{128, 128, 8, 8, 8}, 1.0},
+                 {{128, 64, 8, 8, 8}, 0.9},
+                 {{64, 64, 16, 8, 4}, 0.65},
+                 {{32, 32, 16, 4, 4}, 0.35},
+                 {{16, 16, 16, 1, 1}, 0.1}};
+  std::optional<ProductTiles> best;
+  double shortest = 0;
+  for (const auto &shape : kShapes) {
+    ProductTiles tiles = shape.tiles;
+    // There are not so many registers.
+    if (tiles.threadRows * tiles.threadColumns > 32 &&
+        product.getElementType().isF64())
       continue;
-    tiles = shape;
     tiles.blocks = outer * llvm::divideCeil(rows, tiles.rows) *
                    llvm::divideCeil(columns, tiles.columns);
-    if (tiles.blocks >= kEnoughBlocks)
-      break;
+    double time = llvm::divideCeil(tiles.blocks, kMultiprocessors) *
+                  tiles.rows * tiles.columns / shape.speed;
+    if (!best || time < shortest) {
+      best = tiles;
+      shortest = time;
+    }
   }
-  return tiles;
+  return best;
 }
 
 namespace {
@@ -64,25 +81,46 @@ public:
 
   void emit() {
     placeTile();
-    // An odd length of rows, so that the threads of a warp write to different
-    // banks.
-    Type element = product.getElementType();
-    left = createShared({tiles.depth, tiles.rows + 1}, element);
-    right = createShared({tiles.depth, tiles.columns + 1}, element);
-    Value leftTile = getShared(left), rightTile = getShared(right);
-
+    createBuffers();
     SmallVector<Value> sums = loadInitial();
-    int64_t whole = depth / tiles.depth * tiles.depth;
-    sums = loop(constant(0), constant(whole), constant(tiles.depth), sums,
-                [&](Value begin, ValueRange carried) {
-                  return emitSlice(begin, tiles.depth, leftTile, rightTile,
-                                   carried);
-                })
-               .getResults();
-    if (whole < depth)
-      sums =
-          emitSlice(constant(whole), depth - whole, leftTile, rightTile, sums);
-    storeResults(sums);
+    int64_t whole = depth / tiles.depth, rest = depth % tiles.depth;
+    SmallVector<int64_t> lengths;
+    if (whole > 0)
+      lengths.push_back(tiles.depth);
+    if (rest > 0)
+      lengths.push_back(rest);
+    Value buffer = constant(0);
+    Slice slice(*this, lengths.front());
+    slice.fetch(constant(0));
+    slice.store(buffer);
+    barrier();
+    // While a slice is multiplied, the next one is on its way to registers; it
+    // goes to the other buffer, which all threads have read before the barrier.
+    if (whole > 1) {
+      sums = loop(constant(0), constant(whole - 1), constant(1), sums,
+                  [&](Value number, ValueRange carried) {
+                    Value next = arith::MulIOp::create(
+                        builder, loc, add(number, 1), constant(tiles.depth));
+                    slice.fetch(next);
+                    Value current = getBuffer(number);
+                    SmallVector<Value> sums =
+                        multiply(current, tiles.depth, carried);
+                    slice.store(getBuffer(add(number, 1)));
+                    barrier();
+                    return sums;
+                  })
+                 .getResults();
+      buffer = constant((whole - 1) % 2);
+    }
+    if (lengths.size() > 1) {
+      Slice last(*this, rest);
+      last.fetch(constant(whole * tiles.depth));
+      sums = multiply(buffer, tiles.depth, sums);
+      buffer = constant(whole % 2);
+      last.store(buffer);
+      barrier();
+    }
+    storeResults(multiply(buffer, lengths.back(), sums));
   }
 
 private:
@@ -119,21 +157,45 @@ private:
                                      constant(tiles.rows));
     firstColumn = arith::MulIOp::create(builder, loc, indices.back(),
                                         constant(tiles.columns));
-    SmallVector<Value> places = delinearize(
-        thread, {builder.getIndexAttr(tiles.rows / tiles.threadRows),
-                 builder.getIndexAttr(tiles.columns / tiles.threadColumns)});
-    ownRow = places[0];
-    ownColumn = places[1];
+    // Lanes i and i ^ 1 have the same row, i and i ^ 2 the same column: shared
+    // memory serves two such lanes at once.
+    SmallVector<OpFoldResult> threads;
+    for (int64_t size :
+         {tiles.rows / tiles.threadRows / kWarpRows,
+          tiles.columns / tiles.threadColumns / kWarpColumns, int64_t(2),
+          int64_t(2), int64_t(2), int64_t(2), int64_t(2)})
+      threads.push_back(builder.getIndexAttr(size));
+    SmallVector<Value> places = delinearize(thread, threads);
+    ownRow = compose({places[0], places[3], places[5]},
+                     std::min(tiles.threadRows, kVector));
+    ownColumn = compose({places[1], places[2], places[4], places[6]},
+                        std::min(tiles.threadColumns, kVector));
   }
 
-  /// The row, in its tile, of the i-th row of the thread. Rows of a thread are
-  /// far from each other, and columns, so that a warp accesses neighboring
-  /// elements.
+  /// The number with these binary digits, of which the first may be larger, by
+  /// `factor`.
+  Value compose(ArrayRef<Value> digits, int64_t factor) {
+    Value number = digits.front();
+    for (Value digit : digits.drop_front())
+      number = arith::AddIOp::create(
+          builder, loc,
+          arith::MulIOp::create(builder, loc, number, constant(2)), digit);
+    return arith::MulIOp::create(builder, loc, number, constant(factor));
+  }
+
+  /// How far the i-th row, or column, of a thread is from its first one, if it
+  /// has `own` of `all`. They are neighbors as far as one access loads them;
+  /// the next ones are behind those of all other threads.
+  static int64_t getOffset(int64_t i, int64_t all, int64_t own) {
+    int64_t width = std::min(own, kVector);
+    return i / width * (all / own * width) + i % width;
+  }
+  /// The row, in its tile, of the i-th row of the thread.
   Value getRow(int64_t i) {
-    return add(ownRow, i * (tiles.rows / tiles.threadRows));
+    return add(ownRow, getOffset(i, tiles.rows, tiles.threadRows));
   }
   Value getColumn(int64_t j) {
-    return add(ownColumn, j * (tiles.columns / tiles.threadColumns));
+    return add(ownColumn, getOffset(j, tiles.columns, tiles.threadColumns));
   }
 
   /// Sets the dimensions of an element of the result, and returns whether it is
@@ -175,18 +237,24 @@ private:
         sums[number] = ScalarBody(builder, product.op, dims).load(*product.out);
         return;
       }
-      auto branch =
-          scf::IfOp::create(builder, loc, zero.getType(), isInside, true);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(
-          builder, loc,
-          ScalarBody(builder, product.op, dims).load(*product.out));
-      builder.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(builder, loc, zero);
-      sums[number] = branch.getResult(0);
+      sums[number] = loadIf(isInside, zero, [&] {
+        return ScalarBody(builder, product.op, dims).load(*product.out);
+      });
     });
     return sums;
+  }
+
+  /// What `load` returns, or another value if it must not be executed.
+  Value loadIf(Value condition, Value otherwise,
+               llvm::function_ref<Value()> load) {
+    auto branch = scf::IfOp::create(builder, loc, otherwise.getType(),
+                                    condition, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(builder, loc, load());
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, otherwise);
+    return branch.getResult(0);
   }
 
   /// A factor's element at the current dimensions, as wide as the result.
@@ -206,54 +274,178 @@ private:
            map.getResults().back().isFunctionOfDim(product.kDims.back());
   }
 
-  /// The threads of the block copy a slice of a factor to shared memory, with
-  /// neighboring threads at neighboring elements. What is outside of the factor
-  /// is replaced by its last row or column, of which no result is stored.
-  void copyFactor(OpOperand *factor, Value memory, Value begin, int64_t length,
-                  int64_t extent, Value first, int64_t size,
-                  llvm::function_ref<void(Value)> setAcross) {
-    bool alongDepth = isContiguousAlongDepth(factor);
-    SmallVector<OpFoldResult> sizes = {builder.getIndexAttr(length),
-                                       builder.getIndexAttr(extent)};
-    if (alongDepth)
-      std::swap(sizes[0], sizes[1]);
-    loop(thread, constant(length * extent), constant(threads), {},
-         [&](Value number, ValueRange) -> SmallVector<Value> {
-           SmallVector<Value> indices = delinearize(number, sizes);
-           if (alongDepth)
-             std::swap(indices[0], indices[1]);
-           Value across =
-               arith::AddIOp::create(builder, loc, first, indices[1]);
-           if (size % extent != 0)
-             across = arith::MinUIOp::create(builder, loc, across,
-                                             constant(size - 1));
-           setAcross(across);
-           setDims(product.kDims,
-                   arith::AddIOp::create(builder, loc, begin, indices[0]));
-           memref::StoreOp::create(builder, loc, loadFactor(factor), memory,
-                                   indices);
-           return {};
-         });
+  /// Two slices of each factor, so that one can be written while the other is
+  /// read. Rows end in a gap, so that threads that copy a column write to
+  /// different banks; its size keeps vectors aligned.
+  void createBuffers() {
+    Type element = product.getElementType();
+    auto create = [&](int64_t extent) {
+      return getShared(
+          createShared({2, tiles.depth, extent + kVector}, element));
+    };
+    leftBuffers = create(tiles.rows);
+    rightBuffers = create(tiles.columns);
+  }
+
+  /// The buffer of the slice of this number.
+  Value getBuffer(Value number) {
+    return arith::AndIOp::create(builder, loc, number, constant(1));
+  }
+
+  /// What a thread copies of a slice of a factor, of this extent across the
+  /// reduction: neighboring threads copy neighboring elements. What is outside
+  /// of the factor is replaced by its last row or column, of which no result is
+  /// stored.
+  class Copy {
+  public:
+    Copy(TileEmitter &emitter, OpOperand *factor, int64_t length,
+         int64_t extent, Value first, int64_t size,
+         llvm::function_ref<void(Value)> setAcross)
+        : emitter(emitter), factor(factor),
+          isAlongDepth(emitter.isContiguousAlongDepth(factor)) {
+      OpBuilder &builder = emitter.builder;
+      int64_t total = length * extent, threads = emitter.threads;
+      SmallVector<OpFoldResult> sizes = {builder.getIndexAttr(length),
+                                         builder.getIndexAttr(extent)};
+      if (isAlongDepth)
+        std::swap(sizes[0], sizes[1]);
+      int64_t inner = isAlongDepth ? length : extent;
+      SmallVector<Value> own = emitter.delinearize(emitter.thread, sizes);
+      for (int64_t begin = 0; begin < total; begin += threads) {
+        Value number = emitter.add(emitter.thread, begin);
+        Element element;
+        // Most often, elements of a thread differ in one index only.
+        element.indices =
+            threads % inner == 0
+                ? SmallVector<Value>{emitter.add(own[0], begin / inner), own[1]}
+                : emitter.delinearize(number, sizes);
+        if (isAlongDepth)
+          std::swap(element.indices[0], element.indices[1]);
+        if (begin + threads > total)
+          element.isInside = emitter.isBelow(number, emitter.constant(total));
+        Value across = arith::AddIOp::create(builder, emitter.loc, first,
+                                             element.indices[1]);
+        if (size % extent != 0)
+          across = arith::MinUIOp::create(builder, emitter.loc, across,
+                                          emitter.constant(size - 1));
+        setAcross(across);
+        element.dims = emitter.dims;
+        elements.push_back(std::move(element));
+      }
+    }
+
+    /// Loads the elements of the slice that begins at `begin` to registers.
+    void fetch(Value begin) {
+      OpBuilder &builder = emitter.builder;
+      for (Element &element : elements) {
+        emitter.dims = element.dims;
+        emitter.setDims(emitter.product.kDims,
+                        arith::AddIOp::create(builder, emitter.loc, begin,
+                                              element.indices[0]));
+        if (!element.isInside) {
+          element.value = emitter.loadFactor(factor);
+          continue;
+        }
+        Value zero = arith::ConstantOp::create(
+            builder, emitter.loc,
+            builder.getZeroAttr(emitter.product.getElementType()));
+        element.value = emitter.loadIf(
+            element.isInside, zero, [&] { return emitter.loadFactor(factor); });
+      }
+    }
+
+    /// Stores them to shared memory.
+    void store(Value memory, Value buffer) {
+      for (Element &element : elements) {
+        auto store = [&] {
+          memref::StoreOp::create(
+              emitter.builder, emitter.loc, element.value, memory,
+              ValueRange{buffer, element.indices[0], element.indices[1]});
+        };
+        if (element.isInside)
+          emitter.onlyIf(element.isInside, store);
+        else
+          store();
+      }
+    }
+
+  private:
+    struct Element {
+      /// Along the reduction, and across.
+      SmallVector<Value> indices;
+      /// Null if it is in range.
+      Value isInside;
+      /// The dimensions of the product, without those of the reduction.
+      SmallVector<Value> dims;
+      Value value;
+    };
+
+    TileEmitter &emitter;
+    OpOperand *factor;
+    /// Whether threads that are neighbors copy neighbors along the reduction.
+    bool isAlongDepth;
+    SmallVector<Element> elements;
+  };
+
+  /// A slice of both factors, `length` deep.
+  class Slice {
+  public:
+    Slice(TileEmitter &emitter, int64_t length)
+        : emitter(emitter),
+          left(emitter, emitter.product.lhs, length, emitter.tiles.rows,
+               emitter.firstRow, emitter.numRows,
+               [&](Value row) { emitter.setDims(emitter.rowDims, row); }),
+          right(emitter, emitter.product.rhs, length, emitter.tiles.columns,
+                emitter.firstColumn, emitter.product.getNumColumns(),
+                [&](Value column) {
+                  emitter.dims[emitter.product.column] = column;
+                }) {}
+
+    void fetch(Value begin) {
+      left.fetch(begin);
+      right.fetch(begin);
+    }
+    void store(Value buffer) {
+      left.store(emitter.leftBuffers, buffer);
+      right.store(emitter.rightBuffers, buffer);
+    }
+
+  private:
+    TileEmitter &emitter;
+    Copy left, right;
+  };
+
+  /// `count` elements of the row `k` of a slice, from `first` on, as
+  /// `getOffset` distributes them.
+  SmallVector<Value> loadVectors(Value memory, Value buffer, int64_t k,
+                                 Value first, int64_t all, int64_t count) {
+    Type element = product.getElementType();
+    int64_t width = std::min(count, kVector);
+    auto type = VectorType::get(width, element);
+    int64_t alignment =
+        std::min<int64_t>(width * element.getIntOrFloatBitWidth() / 8, 16);
+    SmallVector<Value> values;
+    for (int64_t i = 0; i < count; i += width) {
+      Value vector = vector::LoadOp::create(
+          builder, loc, type, memory,
+          ValueRange{buffer, constant(k), add(first, getOffset(i, all, count))},
+          /*nontemporal=*/false, llvm::MaybeAlign(alignment));
+      for (int64_t j = 0; j < width; ++j)
+        values.push_back(vector::ExtractOp::create(builder, loc, vector, j));
+    }
+    return values;
   }
 
   /// Adds the products of a slice of the factors, `length` deep.
-  SmallVector<Value> emitSlice(Value begin, int64_t length, Value leftTile,
-                               Value rightTile, ValueRange carried) {
-    copyFactor(product.lhs, leftTile, begin, length, tiles.rows, firstRow,
-               numRows, [&](Value row) { setDims(rowDims, row); });
-    copyFactor(product.rhs, rightTile, begin, length, tiles.columns,
-               firstColumn, product.getNumColumns(),
-               [&](Value column) { dims[product.column] = column; });
-    barrier();
+  SmallVector<Value> multiply(Value buffer, int64_t length,
+                              ValueRange carried) {
     SmallVector<Value> sums(carried);
     for (int64_t k = 0; k < length; ++k) {
-      SmallVector<Value> leftValues, rightValues;
-      for (int64_t i = 0; i < tiles.threadRows; ++i)
-        leftValues.push_back(memref::LoadOp::create(
-            builder, loc, leftTile, ValueRange{constant(k), getRow(i)}));
-      for (int64_t j = 0; j < tiles.threadColumns; ++j)
-        rightValues.push_back(memref::LoadOp::create(
-            builder, loc, rightTile, ValueRange{constant(k), getColumn(j)}));
+      SmallVector<Value> leftValues = loadVectors(
+          leftBuffers, buffer, k, ownRow, tiles.rows, tiles.threadRows);
+      SmallVector<Value> rightValues =
+          loadVectors(rightBuffers, buffer, k, ownColumn, tiles.columns,
+                      tiles.threadColumns);
       unsigned number = 0;
       for (Value a : leftValues)
         for (Value b : rightValues) {
@@ -261,8 +453,6 @@ private:
           ++number;
         }
     }
-    // The next slice is written to the same memory.
-    barrier();
     return sums;
   }
 
@@ -300,7 +490,7 @@ private:
   const ProductTiles &tiles;
   SmallVector<unsigned> rowDims;
   int64_t numRows, depth;
-  memref::GlobalOp left, right;
+  Value leftBuffers, rightBuffers;
   /// Of the tile in the result, and of the thread in the tile.
   Value firstRow, firstColumn, ownRow, ownColumn;
   /// The values of the product's dimensions at the current element.

@@ -146,6 +146,7 @@ struct LowerKernelPhases
         placeBuffers(copy, getScratch(copy));
       cleanUp(copy);
       copy->setAttr(kThreadsAttr, builder.getI64IntegerAttr(phase.threads));
+      copy->setAttr(kBlocksAttr, builder.getI64IntegerAttr(phase.blocks));
       launches.append({phase.blocks, phase.threads});
     }
     // A kernel that computes nothing: no blocks are launched.

@@ -46,6 +46,13 @@ static bool reducesByBlock(const Phase &phase) {
                    : isContiguous || phase.iterations < kManyIterations;
 }
 
+/// A grid with a thread for each iteration.
+static void arrangeThreads(Phase &phase, int64_t iterations) {
+  phase.iterations = iterations;
+  phase.threads = chooseThreads(iterations);
+  phase.blocks = llvm::divideCeil(iterations, phase.threads);
+}
+
 /// Chooses the grid of a phase with a group.
 static void arrange(Phase &phase) {
   const LoopGroup &group = *phase.group;
@@ -58,9 +65,7 @@ static void arrange(Phase &phase) {
   });
   if (!hasInnerLoops && !reducesByBlock(phase)) {
     phase.kind = Phase::Kind::ThreadPerIteration;
-    phase.threads = chooseThreads(phase.iterations);
-    phase.blocks = llvm::divideCeil(phase.iterations, phase.threads);
-    return;
+    return arrangeThreads(phase, phase.iterations);
   }
   int64_t work = 1;
   for (const LoopStage &stage : group.stages)
@@ -183,6 +188,14 @@ std::vector<Phase> lockstep::splitPhases(func::FuncOp function) {
     }
     if (std::optional<LoopGroup> group = getBranchGroup(op, aliases)) {
       addGroup(*group, &op);
+      continue;
+    }
+    if (std::optional<UpdateNest> updates = matchUpdateNest(op, aliases)) {
+      Phase &phase = phases.emplace_back();
+      phase.kind = Phase::Kind::ThreadPerElement;
+      phase.ops.push_back(&op);
+      phase.updates = std::move(updates);
+      arrangeThreads(phase, phase.updates->getThreads());
       continue;
     }
     if (phases.empty() || phases.back().kind != Phase::Kind::OneBlock)

@@ -4,6 +4,7 @@
 #define LOCKSTEP_PASSES_CODEGEN_GPU_PHASES_H
 
 #include "passes/Codegen/Gpu/EmitTiles.h"
+#include "passes/Codegen/Gpu/UpdateNest.h"
 #include "passes/Codegen/LoopGroup.h"
 
 #include <vector>
@@ -23,6 +24,9 @@ struct Phase {
     ThreadPerIteration,
     /// The threads of one block share the inner loops of an iteration.
     BlockPerIteration,
+    /// A thread executes the accesses of a nest of loops to the elements that
+    /// belong to it.
+    ThreadPerElement,
     /// There is no group: the threads of one block execute everything, and
     /// share the loops of each operation.
     OneBlock,
@@ -34,6 +38,8 @@ struct Phase {
   llvm::SmallVector<mlir::Operation *> ops;
   /// Their loops, for the first two kinds.
   std::optional<LoopGroup> group;
+  /// The nest, for `ThreadPerElement`.
+  std::optional<UpdateNest> updates;
   /// The product and its epilogue, for `Tiles`.
   std::optional<ProductGroup> product;
   ProductTiles tiles;

@@ -64,21 +64,32 @@ device.kernel @normalize(%x: tensor<16x1000xf32>) -> tensor<16x1000xf32> {
 // -----
 
 // A product with its activation, by tiles of 16 x 16: slices of the factors are copied to shared memory, the sum is in a register, and only
-// the activation is stored.
-// CHECK-DAG: memref.global "private" @[[LEFT:.*shared0]] : memref<16x17xf32, 3>
-// CHECK-DAG: memref.global "private" @[[RIGHT:.*shared1]] : memref<16x17xf32, 3>
+// the activation is stored. While a slice is multiplied, the next one is loaded, and then stored to the other half of the memory.
+// CHECK-DAG: memref.global "private" @[[LEFT:.*shared0]] : memref<2x16x20xf32, 3>
+// CHECK-DAG: memref.global "private" @[[RIGHT:.*shared1]] : memref<2x16x20xf32, 3>
 // CHECK-LABEL: func.func @dense$0
 // CHECK-DAG: %[[A:.*]] = memref.get_global @[[LEFT]]
 // CHECK-DAG: %[[B:.*]] = memref.get_global @[[RIGHT]]
-// CHECK: %[[SUM:.*]] = scf.for {{.*}} to %c64 step %c16 iter_args
 // CHECK: memref.load %arg0
-// CHECK: memref.store {{.*}}, %[[A]]
 // CHECK: memref.load %arg1
+// CHECK: memref.store {{.*}}, %[[A]]
 // CHECK: memref.store {{.*}}, %[[B]]
 // CHECK: nvvm.barrier0
+// CHECK: %[[SUM:.*]] = scf.for %[[I:.*]] = %c0{{.*}} to %c3{{.*}} step %c1{{.*}} iter_args
+// CHECK: memref.load %arg0
+// CHECK: memref.load %arg1
+// CHECK: %[[CURRENT:.*]] = arith.andi %[[I]], %c1
+// CHECK: vector.load %[[A]][%[[CURRENT]]
+// CHECK: vector.load %[[B]][%[[CURRENT]]
 // CHECK-COUNT-16: math.fma
+// CHECK: %[[NEXT:.*]] = arith.andi
+// CHECK: memref.store {{.*}}, %[[A]][%[[NEXT]]
+// CHECK: memref.store {{.*}}, %[[B]][%[[NEXT]]
 // CHECK: nvvm.barrier0
-// CHECK: %[[MAX:.*]] = arith.maximumf %[[SUM]]
+// CHECK: scf.yield
+// CHECK-COUNT-15: math.fma
+// CHECK: %[[LAST:.*]] = math.fma
+// CHECK: %[[MAX:.*]] = arith.maximumf %[[LAST]]
 // CHECK-NEXT: memref.store %[[MAX]], %arg2
 // CHECK-NEXT: return
 // CHECK: func.func private @dense({{.*}} lockstep.launches = array<i64: 8, 256>
@@ -98,16 +109,23 @@ device.kernel @dense(%x: tensor<64x64xf32>, %w: tensor<64x32xf32>) -> tensor<64x
 
 // -----
 
-// A product whose sizes are no multiples of those of tiles: 64 x 64 elements by 256 threads, of which each has 16. Rows beyond the last one
-// are read as the last one, and not stored. The rest of the slices has 4 of 16 elements.
+// A product whose sizes are no multiples of those of tiles: 128 x 64 elements by 128 threads, of which each has 64, four neighbors at a time.
+// Rows beyond the last one are read as the last one, and not stored. The rest of the slices has 4 of 8 elements.
 // CHECK-LABEL: func.func @large$0
-// CHECK: %[[SUMS:.*]]:16 = scf.for {{.*}} to %c96 step %c16
+// CHECK-SAME: lockstep.blocks = 96
 // CHECK: arith.minui
 // CHECK: memref.load %arg0
+// CHECK: %[[SUMS:.*]]:64 = scf.for {{.*}} to %c11
+// CHECK-COUNT-2: vector.load {{.*}} {alignment = 16 : i64} : memref<2x8x132xf32, 3>, vector<4xf32>
+// CHECK-COUNT-2: vector.load {{.*}} {alignment = 16 : i64} : memref<2x8x68xf32, 3>, vector<4xf32>
+// CHECK-COUNT-512: math.fma
+// CHECK: nvvm.barrier0
+// CHECK: scf.yield
+// CHECK-COUNT-512: math.fma
+// CHECK: nvvm.barrier0
 // CHECK-COUNT-256: math.fma
-// CHECK-COUNT-64: math.fma
-// CHECK-COUNT-16: memref.store {{.*}}, %arg2
-// CHECK: func.func private @large({{.*}} lockstep.launches = array<i64: 192, 256>
+// CHECK-COUNT-64: memref.store {{.*}}, %arg2
+// CHECK: func.func private @large({{.*}} lockstep.launches = array<i64: 96, 128>
 device.kernel @large(%x: tensor<1000x100xf32>, %w: tensor<100x768xf32>) -> tensor<1000x768xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<1000x768xf32>
@@ -224,4 +242,109 @@ device.kernel @insert(%x: tensor<4096xf32>, %i: index) -> tensor<4096xf32> attri
 // CHECK: func.func private @same({{.*}} lockstep.launches = array<i64: 0, 32>
 device.kernel @same(%x: tensor<0xf32>) -> tensor<0xf32> {
   device.yield %x : tensor<0xf32>
+}
+
+// -----
+
+// The gradient of a lookup: a thread adds a column of all updates to the rows that belong to its part, in order. No thread waits for another.
+// CHECK-LABEL: func.func @lookup$0
+// CHECK-SAME: lockstep.threads = 256
+// CHECK-NOT: nvvm.barrier0
+// CHECK: scf.for %[[N:.*]] = %c0{{.*}} to %c20
+// CHECK: %[[ROW:.*]] = arith.index_cast
+// CHECK: %[[OWNER:.*]] = arith.remui %[[ROW]], %c32
+// CHECK: %[[OWN:.*]] = arith.cmpi eq, %[[OWNER]], %
+// CHECK: scf.if %[[OWN]]
+// CHECK-NOT: scf.for
+// CHECK: memref.store {{.*}}, %arg3[%[[ROW]], %
+// CHECK: func.func private @lookup({{.*}} lockstep.launches = array<i64: {{.*}}2, 256>
+device.kernel @lookup(%p: tensor<50x16xf32>, %i: tensor<20xi32>, %v: tensor<20x16xf32>) -> tensor<50x16xf32>
+    attributes {in_place = array<i64: 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c20 = arith.constant 20 : index
+  %r = scf.for %n = %c0 to %c20 step %c1 iter_args(%t = %p) -> tensor<50x16xf32> {
+    %i32 = tensor.extract %i[%n] : tensor<20xi32>
+    %row = arith.index_cast %i32 : i32 to index
+    %u = scf.for %j = %c0 to %c16 step %c1 iter_args(%s = %t) -> tensor<50x16xf32> {
+      %old = tensor.extract %s[%row, %j] : tensor<50x16xf32>
+      %add = tensor.extract %v[%n, %j] : tensor<20x16xf32>
+      %new = arith.addf %old, %add : f32
+      %w = tensor.insert %new into %s[%row, %j] : tensor<50x16xf32>
+      scf.yield %w : tensor<50x16xf32>
+    }
+    scf.yield %u : tensor<50x16xf32>
+  }
+  device.yield %r : tensor<50x16xf32>
+}
+
+// -----
+
+// A running sum of columns: a thread for each column. The rows depend on each other, and remain a loop.
+// CHECK-LABEL: func.func @running$1
+// CHECK-NOT: nvvm.barrier0
+// CHECK: scf.for %[[I:.*]] = %c1{{.*}} to %c9
+// CHECK-NOT: scf.for
+// CHECK: memref.store {{.*}}[%[[I]], %
+// CHECK: func.func private @running({{.*}} lockstep.launches = array<i64: 25, 256, 3, 256, 25, 256>
+device.kernel @running(%x: tensor<9x700xf32>) -> tensor<9x700xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %c700 = arith.constant 700 : index
+  %r = scf.for %i = %c1 to %c9 step %c1 iter_args(%t = %x) -> tensor<9x700xf32> {
+    %before = arith.subi %i, %c1 : index
+    %u = scf.for %j = %c0 to %c700 step %c1 iter_args(%s = %t) -> tensor<9x700xf32> {
+      %a = tensor.extract %s[%before, %j] : tensor<9x700xf32>
+      %b = tensor.extract %s[%i, %j] : tensor<9x700xf32>
+      %new = arith.addf %a, %b : f32
+      %w = tensor.insert %new into %s[%i, %j] : tensor<9x700xf32>
+      scf.yield %w : tensor<9x700xf32>
+    }
+    scf.yield %u : tensor<9x700xf32>
+  }
+  device.yield %r : tensor<9x700xf32>
+}
+
+// -----
+
+// Iterations that read what others write have no owner: one block executes them in order.
+// CHECK-LABEL: func.func @chained$1
+// CHECK: nvvm.barrier0
+// CHECK: func.func private @chained({{.*}} lockstep.launches = array<i64: 3, 256, 1, 256, 3, 256>
+device.kernel @chained(%x: tensor<700xf32>) -> tensor<700xf32> {
+  %c1 = arith.constant 1 : index
+  %c700 = arith.constant 700 : index
+  %r = scf.for %i = %c1 to %c700 step %c1 iter_args(%t = %x) -> tensor<700xf32> {
+    %before = arith.subi %i, %c1 : index
+    %a = tensor.extract %t[%before] : tensor<700xf32>
+    %b = tensor.extract %t[%i] : tensor<700xf32>
+    %new = arith.addf %a, %b : f32
+    %w = tensor.insert %new into %t[%i] : tensor<700xf32>
+    scf.yield %w : tensor<700xf32>
+  }
+  device.yield %r : tensor<700xf32>
+}
+
+// -----
+
+// What a part computes is used after its accesses, by all threads: the accesses cannot be left out.
+// CHECK-LABEL: func.func @counted$1
+// CHECK: nvvm.barrier0
+// CHECK: func.func private @counted({{.*}} lockstep.launches = array<i64: 1, 64, 1, 256, 1, 64>
+device.kernel @counted(%x: tensor<50xf32>, %i: tensor<20xi32>) -> tensor<50xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  %one = arith.constant 1.0 : f32
+  %r:2 = scf.for %n = %c0 to %c20 step %c1 iter_args(%t = %x, %last = %one) -> (tensor<50xf32>, f32) {
+    %i32 = tensor.extract %i[%n] : tensor<20xi32>
+    %row = arith.index_cast %i32 : i32 to index
+    %old = tensor.extract %t[%row] : tensor<50xf32>
+    %new = arith.addf %old, %last : f32
+    %w = tensor.insert %new into %t[%row] : tensor<50xf32>
+    scf.yield %w, %old : tensor<50xf32>, f32
+  }
+  device.yield %r#0 : tensor<50xf32>
 }
