@@ -83,6 +83,8 @@ private:
   /// The operation's result for each lane.
   void computeWarp(uint32_t firstLane, WarpOperation operation,
                    uint32_t active);
+  void multiplyMatrices(uint32_t firstLane, WarpOperation operation,
+                        uint32_t active);
   uint64_t reduceWarp(uint32_t firstLane, WarpOperation operation,
                       uint32_t active) const;
   uint64_t shuffleResult(uint32_t firstLane, uint32_t lane,

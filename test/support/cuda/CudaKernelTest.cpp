@@ -239,6 +239,57 @@ TEST_F(CudaKernel, Shuffles) {
   EXPECT_EQ(download<int>(to, 64), expected);
 }
 
+// Of integers, so that sums are exact in any order.
+TEST_F(CudaKernel, ProductsOfWarps) {
+  auto multiply = [&](const char *kernel, size_t depth, auto encode) {
+    std::vector<float> a, b, c(128), expected(128);
+    for (size_t i = 0; i < 16 * depth; ++i)
+      a.push_back(float(i * 7 % 23) - 11);
+    for (size_t i = 0; i < 8 * depth; ++i)
+      b.push_back(float(i * 5 % 17) - 8);
+    for (size_t i = 0; i < 128; ++i) {
+      c[i] = float(i);
+      expected[i] = c[i];
+      for (size_t k = 0; k < depth; ++k)
+        expected[i] += a[i / 8 * depth + k] * b[i % 8 * depth + k];
+    }
+    CUdeviceptr sums = upload(c);
+    ASSERT_EQ(launch(find(cooperation, kernel), 1, 32, nullptr,
+                     upload(encode(a)), upload(encode(b)), sums),
+              CUDA_SUCCESS);
+    EXPECT_EQ(download<float>(sums, 128), expected);
+  };
+  multiply("multiplyTf32", 8, [](const std::vector<float> &x) { return x; });
+  multiply("multiplyF16", 16, [](const std::vector<float> &x) {
+    return std::vector<_Float16>(x.begin(), x.end());
+  });
+  multiply("multiplyBF16", 16, [](const std::vector<float> &x) {
+    std::vector<uint16_t> upper;
+    for (float number : x)
+      upper.push_back(uint16_t(std::bit_cast<uint32_t>(number) >> 16));
+    return upper;
+  });
+}
+
+// Ties away from zero; infinity, NaN and the largest number that is finite.
+TEST_F(CudaKernel, NumbersOfTf32) {
+  std::vector<unsigned> x = {0x3F801000, 0xBF801000, 0x3F800FFF, 0x3F801001,
+                             0x7F800000, 0xFF800000, 0x7F7FFFFF, 0x00001000};
+  CUdeviceptr from = upload(x), to = allocate(32);
+  ASSERT_EQ(launch(find(cooperation, "roundToTf32"), 1, 8, nullptr, from, to),
+            CUDA_SUCCESS);
+  EXPECT_EQ(
+      download<unsigned>(to, 8),
+      (std::vector<unsigned>{0x3F802000, 0xBF802000, 0x3F800000, 0x3F802000,
+                             0x7F800000, 0xFF800000, 0x7F800000, 0x00002000}));
+  std::vector<unsigned> nan = {0x7FFFFFFF};
+  from = upload(nan);
+  ASSERT_EQ(launch(find(cooperation, "roundToTf32"), 1, 1, nullptr, from, to),
+            CUDA_SUCCESS);
+  float found = std::bit_cast<float>(download<unsigned>(to, 1)[0]);
+  EXPECT_NE(found, found);
+}
+
 TEST_F(CudaKernel, Votes) {
   std::vector<int> x(32, -1);
   x[3] = x[31] = 5;

@@ -239,6 +239,7 @@ private:
   void match();
   void activeMask();
   void reduceWarp();
+  void multiplyMatrices();
   std::string warp(WarpOperation operation, const std::string &mask,
                    const std::string &value, const std::string &b,
                    const std::string &c);

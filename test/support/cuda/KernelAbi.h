@@ -85,6 +85,19 @@ enum class WarpOperation : uint32_t {
   ReduceOr,
   ReduceXor,
   Synchronize,
+  /// The value is the address of the thread's `MatrixOperands`.
+  MultiplyTf32,
+  MultiplyF16,
+  MultiplyBF16,
+};
+
+/// The registers of a thread in `mma.m16n8k8` (of tf32) and `mma.m16n8k16` (of
+/// 16 bits), whose sums are f32.
+struct MatrixOperands {
+  uint32_t a[4];
+  uint32_t b[2];
+  /// The result replaces them.
+  float c[4];
 };
 
 /// Reductions of a barrier.

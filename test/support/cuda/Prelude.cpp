@@ -56,6 +56,17 @@ define internal float @from.bf16(i16 %bits) alwaysinline {
   ret float %number
 }
 
+; To nearest, ties away from zero, to 10 digits behind the first one. A NaN stays
+; one.
+define internal i32 @to.tf32(i32 %bits) alwaysinline {
+  %magnitude = and i32 %bits, 2147483647
+  %isNan = icmp ugt i32 %magnitude, 2139095040
+  %sum = add i32 %bits, 4096
+  %rounded = select i1 %isNan, i32 %bits, i32 %sum
+  %result = and i32 %rounded, -8192
+  ret i32 %result
+}
+
 ; To nearest, ties to even. A NaN stays one.
 define internal i16 @to.bf16(float %number) alwaysinline {
   %bits = bitcast float %number to i32

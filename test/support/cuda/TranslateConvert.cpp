@@ -146,6 +146,11 @@ std::string FunctionTranslator::rounded(const std::string &number, Type from,
 
 void FunctionTranslator::convertFloats(Type to, Type from,
                                        std::string_view integral) {
+  // Of tf32 alone.
+  if (has("rna")) {
+    write(operand(0), define("call i32 @to.tf32(i32 {})", read(1, 32)), 32);
+    return;
+  }
   std::optional<Rounding> mode = rounding();
   bool isFlushed = has("ftz"), isSaturated = has("sat");
   bool isClamped = has("relu");

@@ -16,6 +16,7 @@ void FunctionTranslator::addThreadHandlers(
   handlers["match"] = &Self::match;
   handlers["activemask"] = &Self::activeMask;
   handlers["redux"] = &Self::reduceWarp;
+  handlers["mma"] = &Self::multiplyMatrices;
 }
 
 std::string FunctionTranslator::specialRegister(const Operand &operand,
@@ -228,6 +229,41 @@ void FunctionTranslator::reduceWarp() {
   std::string result =
       warp(operation, read(2, 32), resize(read(1, 32), 32, 64), "0", "0");
   write(operand(0), resize(result, 64, 32), 32);
+}
+
+/// d = a * b + c, of which each thread has some elements.
+void FunctionTranslator::multiplyMatrices() {
+  WarpOperation operation = WarpOperation::MultiplyTf32;
+  std::string_view shape = expectOneOf({"m16n8k8", "m16n8k16"});
+  for (std::string_view name : {"sync", "aligned", "row", "col", "f32", "f32"})
+    expectOneOf({name});
+  std::string_view factor = expectOneOf({"tf32", "f16", "bf16"});
+  expectOneOf({factor});
+  if (factor == "f16")
+    operation = WarpOperation::MultiplyF16;
+  else if (factor == "bf16")
+    operation = WarpOperation::MultiplyBF16;
+  if ((shape == "m16n8k8") != (factor == "tf32"))
+    fail("unknown instruction '" + instruction->text() + "'");
+  expectOperands(4);
+  constexpr size_t words = sizeof(MatrixOperands) / sizeof(uint32_t);
+  if (slots.insert("%matrices").second)
+    allocas += fmt::format("  %matrices = alloca [{} x i32]\n", words);
+  size_t word = 0;
+  auto next = [&] {
+    return define("getelementptr i32, ptr %matrices, i64 {}", word++);
+  };
+  for (size_t i = 1; i < 4; ++i) {
+    const std::vector<Operand> &elements = operand(i).elements;
+    if (elements.size() != (i == 2 ? 2u : 4u))
+      fail("'" + instruction->text() + "' has a wrong number of registers");
+    for (const Operand &element : elements)
+      emit("store i32 {}, ptr {}", read(element, 32), next());
+  }
+  warp(operation, "-1", define("ptrtoint ptr %matrices to i64"), "0", "0");
+  word = offsetof(MatrixOperands, c) / sizeof(uint32_t);
+  for (const Operand &element : operand(0).elements)
+    write(element, define("load i32, ptr {}", next()), 32);
 }
 
 } // namespace lockstep::standin

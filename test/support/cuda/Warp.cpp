@@ -98,6 +98,8 @@ uint64_t Block::shuffleResult(uint32_t first, uint32_t lane,
 
 void Block::computeWarp(uint32_t first, WarpOperation operation,
                         uint32_t active) {
+  if (operation >= WarpOperation::MultiplyTf32)
+    return multiplyMatrices(first, operation, active);
   bool isShuffle = operation <= WarpOperation::ShuffleIndex;
   bool isMatch = operation == WarpOperation::MatchAny;
   uint64_t common =
@@ -119,6 +121,57 @@ void Block::computeWarp(uint32_t first, WarpOperation operation,
       state.result = common;
     }
   }
+}
+
+/// A factor's elements in a register: one of tf32, which has the upper bits of
+/// an f32, or two of 16 bits.
+static void unpack(uint32_t word, WarpOperation operation, float *elements) {
+  constexpr uint32_t tf32 = ~uint32_t(0) << 13, upper = ~uint32_t(0) << 16;
+  if (operation == WarpOperation::MultiplyTf32) {
+    elements[0] = std::bit_cast<float>(word & tf32);
+  } else if (operation == WarpOperation::MultiplyBF16) {
+    elements[0] = std::bit_cast<float>(word << 16);
+    elements[1] = std::bit_cast<float>(word & upper);
+  } else {
+    for (int i = 0; i < 2; ++i)
+      elements[i] = float(std::bit_cast<_Float16>(uint16_t(word >> 16 * i)));
+  }
+}
+
+/// As the tables of fragments in the reference of PTX. GPUs add the products of
+/// an element in an order of their own, and cut off digits; here they are added
+/// in f64.
+void Block::multiplyMatrices(uint32_t first, WarpOperation operation,
+                             uint32_t active) {
+  if (active != ~uint32_t(0))
+    fail(threads[current].thread, FaultKind::LaunchFailed,
+         "lanes of a warp are missing in a product of matrices");
+  // A register has elements that are neighbors along the depth.
+  size_t width = operation == WarpOperation::MultiplyTf32 ? 1 : 2;
+  constexpr size_t rows = 16, columns = 8, maxDepth = 16;
+  float a[rows][maxDepth], b[columns][maxDepth];
+  auto operands = [&](size_t lane) {
+    return reinterpret_cast<MatrixOperands *>(threads[first + lane].value);
+  };
+  for (size_t lane = 0; lane < warpSize; ++lane) {
+    const MatrixOperands &own = *operands(lane);
+    size_t group = lane / 4, depth = lane % 4 * width;
+    for (size_t half = 0; half < 2; ++half) {
+      size_t k = depth + half * 4 * width;
+      unpack(own.a[2 * half], operation, &a[group][k]);
+      unpack(own.a[2 * half + 1], operation, &a[group + 8][k]);
+      unpack(own.b[half], operation, &b[group][k]);
+    }
+  }
+  for (size_t lane = 0; lane < warpSize; ++lane)
+    for (size_t i = 0; i < 4; ++i) {
+      size_t row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+      float &c = operands(lane)->c[i];
+      double sum = c;
+      for (size_t k = 0; k < 8 * width; ++k)
+        sum += double(a[row][k]) * double(b[column][k]);
+      c = float(sum);
+    }
 }
 
 /// The result that all lanes have.

@@ -125,3 +125,27 @@ GLOBAL callHostAndReverse(const void *function, int *x) {
   __nvvm_bar_sync(0);
   x[i] = other;
 }
+
+// c[16, 8] += a[16, K] * b[8, K], of elements in words of 32 bits: one of tf32,
+// K = 8, or two of 16 bits, K = 16. The factors are `words` wide.
+#define MULTIPLY(NAME, SHAPE, FACTOR)                                          \
+  GLOBAL NAME(const unsigned *a, const unsigned *b, float *c) {                \
+    unsigned group = thread() / 4, word = thread() % 4;                        \
+    a += group * 8 + word;                                                     \
+    b += group * 8 + word;                                                     \
+    c += group * 8 + 2 * word;                                                 \
+    asm volatile("mma.sync.aligned." SHAPE ".row.col.f32." FACTOR "." FACTOR   \
+                 ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "         \
+                 "{%0, %1, %2, %3};"                                           \
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[64]), "+f"(c[65])            \
+                 : "r"(a[0]), "r"(a[64]), "r"(a[4]), "r"(a[68]), "r"(b[0]),    \
+                   "r"(b[4]));                                                 \
+  }
+MULTIPLY(multiplyTf32, "m16n8k8", "tf32")
+MULTIPLY(multiplyF16, "m16n8k16", "f16")
+MULTIPLY(multiplyBF16, "m16n8k16", "bf16")
+
+// To the precision of tf32.
+GLOBAL roundToTf32(const float *x, unsigned *y) {
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y[index()]) : "f"(x[index()]));
+}
