@@ -152,6 +152,7 @@ static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
   codegen.targets = llvm::join(options.targets, ",");
   codegen.level = options.optimize ? "O2" : "O0";
   codegen.checkBounds = options.checkBounds;
+  codegen.tf32 = options.tf32;
   pm.addPass(createGenerateCodePass(codegen));
 }
 

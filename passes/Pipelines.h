@@ -64,6 +64,9 @@ struct CompileOptions {
   /// Whether kernels check every access against its buffer, and return with an
   /// error if one is out of bounds.
   bool checkBounds = false;
+  /// Whether the factors of products of f32 are rounded to tf32 on GPUs, whose
+  /// tensor cores then multiply them.
+  bool tf32 = false;
   /// Targets for which kernels are compiled.
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
   /// Whether to search inputs on which a refused step fails.

@@ -20,6 +20,8 @@ struct KernelOptions {
   bool optimize = true;
   /// Check every access against its buffer.
   bool checkBounds = false;
+  /// On GPUs, round the factors of products of f32 to tf32.
+  bool tf32 = false;
 };
 
 /// Adds the passes from kernels on tensors to the LLVM dialect.

@@ -99,7 +99,7 @@ private:
   static constexpr size_t kChunkKernels = 24;
 
   KernelOptions getOptions(const CodegenTarget &target) {
-    return {target.name.str(), level != "O0", checkBounds};
+    return {target.name.str(), level != "O0", checkBounds, tf32};
   }
 
   /// Finds kernels that differ only in name and location, which are compiled

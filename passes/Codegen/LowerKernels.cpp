@@ -47,7 +47,9 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
   pm.addPass(createBufferizeKernelsPass());
   llvm::Expected<const CodegenTarget *> target = lookupTarget(options.target);
   if (target && (*target)->isGpu()) {
-    pm.addPass(createLowerKernelPhasesPass());
+    LowerKernelPhasesPassOptions phases;
+    phases.tf32 = options.tf32;
+    pm.addPass(createLowerKernelPhasesPass(phases));
     OpPassManager &function = pm.nest<func::FuncOp>();
     function.addPass(createExpandMathPass());
     function.addPass(createHoistInvariantsPass());
@@ -92,7 +94,7 @@ struct LowerKernels : lockstep::impl::LowerKernelsPassBase<LowerKernels> {
 
   void runOnOperation() override {
     OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm, {target, level != "O0", checkBounds});
+    buildLowerKernelsPipeline(pm, {target, level != "O0", checkBounds, tf32});
     if (failed(runPipeline(pm, getOperation())))
       signalPassFailure();
   }

@@ -110,6 +110,7 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [Option<"tf32", "tf32", "bool", /*default=*/"false", "round the factors of products of f32 to tf32">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
@@ -272,7 +273,8 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"target", "target", "std::string", /*default=*/"\"x86-64-v3\"", "instruction set to generate code for">,
                  Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
-                 Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">];
+                 Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">,
+                 Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 
@@ -293,7 +295,8 @@ def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"targets", "targets", "std::string", /*default=*/"\"x86-64-v3,x86-64-v4\"", "instruction sets, separated by commas">,
                  Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
-                 Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">];
+                 Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">,
+                 Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

@@ -131,6 +131,11 @@ struct CommandLine {
                "with an error where one "
                "does not fit (slow)"),
       cl::cat(category)};
+  cl::opt<bool> tf32{
+      "tf32",
+      cl::desc("on GPUs, round the factors of products of f32 to tf32, 10 bits "
+               "behind the first one, which tensor cores multiply"),
+      cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
       cl::desc(
@@ -350,6 +355,7 @@ int main(int argc, char **argv) {
   options.simplify = line.simplify;
   options.reassociate = line.reassociate;
   options.checkBounds = line.checkBounds;
+  options.tf32 = line.tf32;
   options.topology = line.topology;
   options.overlap = line.overlap;
   options.orderKernels = line.orderKernels;

@@ -16,6 +16,7 @@ struct ProductTiles {
   int64_t threadRows = 0, threadColumns = 0;
   /// The number of blocks: tiles of all points of the outer dimensions.
   int64_t blocks = 0;
+  bool onTensorCores = false;
 
   int64_t getThreads() const {
     return rows / threadRows * (columns / threadColumns);
@@ -23,12 +24,12 @@ struct ProductTiles {
 };
 
 /// The tiles of a product; none if it is so small that a thread for each result
-/// is as good.
-std::optional<ProductTiles> chooseProductTiles(const Product &product);
+/// is as good. If `tf32`, factors of 32 bits may be rounded to that format.
+std::optional<ProductTiles> chooseProductTiles(const Product &product,
+                                               bool tf32);
 
 /// Emits the code of one thread before the last operation of the group, and
-/// erases its operations. The multiply-adds of an element are executed in order
-/// of the product's loops, as by a single thread.
+/// erases its operations.
 void emitTiles(mlir::func::FuncOp function, ProductGroup &group,
                const ProductTiles &tiles);
 

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
@@ -106,6 +107,8 @@ static void keepOnly(func::FuncOp function, const Phase &phase) {
 namespace {
 struct LowerKernelPhases
     : lockstep::impl::LowerKernelPhasesPassBase<LowerKernelPhases> {
+  using LowerKernelPhasesPassBase::LowerKernelPhasesPassBase;
+
   void runOnOperation() override {
     SmallVector<func::FuncOp> functions;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -128,13 +131,13 @@ struct LowerKernelPhases
     OpBuilder builder(function);
     SmallVector<int64_t> launches;
     std::string symbol = runtime::gpuSymbol(function.getSymName().str());
-    size_t count = splitPhases(function).size();
+    size_t count = splitPhases(function, tf32).size();
     for (size_t i = 0; i < count; ++i) {
       // In the same order in each copy.
       func::FuncOp copy = function.clone();
       copy.setSymName(runtime::gpuPhaseSymbol(symbol, i));
       builder.insert(copy);
-      std::vector<Phase> phases = splitPhases(copy);
+      std::vector<Phase> phases = splitPhases(copy, tf32);
       Phase &phase = phases[i];
       keepOnly(copy, phase);
       if (phase.product)

@@ -113,14 +113,14 @@ static bool hasOutsideUsers(const Phase &phase) {
 
 /// The products of the entry block that are computed by tiles, with what is
 /// fused with them.
-static std::vector<Phase> findProducts(func::FuncOp function) {
+static std::vector<Phase> findProducts(func::FuncOp function, bool tf32) {
   std::vector<Phase> phases;
   llvm::SmallDenseSet<Operation *> used;
   for (auto op : function.getBody().front().getOps<linalg::GenericOp>()) {
     std::optional<Product> product = matchProduct(op);
     std::optional<ProductTiles> tiles;
     if (product && !used.contains(op))
-      tiles = chooseProductTiles(*product);
+      tiles = chooseProductTiles(*product, tf32);
     if (!tiles)
       continue;
     Phase phase;
@@ -140,13 +140,13 @@ static std::vector<Phase> findProducts(func::FuncOp function) {
   return phases;
 }
 
-std::vector<Phase> lockstep::splitPhases(func::FuncOp function) {
+std::vector<Phase> lockstep::splitPhases(func::FuncOp function, bool tf32) {
   Block &body = function.getBody().front();
   Aliases aliases(function);
   auto isShared = [&](Operation *op) {
     return isTransparent(op, aliases) || isa<memref::DeallocOp>(op);
   };
-  std::vector<Phase> products = findProducts(function);
+  std::vector<Phase> products = findProducts(function, tf32);
   llvm::DenseMap<Operation *, Phase *> productOf;
   for (Phase &phase : products)
     for (Operation *op : phase.ops)

@@ -51,8 +51,8 @@ struct Phase {
 
 /// Divides a kernel on memory into phases. Operations that belong to none have
 /// no effects, or read memory that the kernel does not write: every phase may
-/// repeat them.
-std::vector<Phase> splitPhases(mlir::func::FuncOp function);
+/// repeat them. If `tf32`, the factors of products may be rounded.
+std::vector<Phase> splitPhases(mlir::func::FuncOp function, bool tf32);
 
 } // namespace lockstep
 

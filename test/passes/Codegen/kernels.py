@@ -175,15 +175,15 @@ class Kernel:
 
 class Module:
     """All kernels of a module for all targets: `module[target][name]`. `passes`
-    run before code is generated.
+    run before code is generated, with `options`.
     """
 
-    def __init__(self, text, targets=None, level="O2", passes=()):
+    def __init__(self, text, targets=None, level="O2", passes=(), options=""):
         targets = targets or all_targets()
         command = [
             OPT,
             *passes,
-            f"--generate-code=targets={','.join(targets)} level={level}",
+            f"--generate-code=targets={','.join(targets)} level={level} {options}",
             "--verify-each",
             "-",
         ]

@@ -16,16 +16,25 @@ def normal(*shape, dtype=np.float32):
     return RANDOM.standard_normal(shape).astype(dtype)
 
 
-def product(name, m, n, k, left="mk", right="kn", epilogue=True):
+def product(name, m, n, k, left="mk", right="kn", epilogue=True, element="f32"):
     """A matrix product with any order of its operands' indices; relu(product +
-    bias) and where it is positive, or the product alone.
+    bias) and where it is positive, or the product alone. Factors of other types
+    than f32 are extended.
     """
     size = {"m": m, "n": n, "k": k}
     a, b, c = (
-        tensor(*(size[i] for i in left)),
-        tensor(*(size[i] for i in right)),
+        tensor(*(size[i] for i in left), element=element),
+        tensor(*(size[i] for i in right), element=element),
         tensor(m, n),
     )
+    extend = (
+        ""
+        if element == "f32"
+        else f"""
+    %xf = arith.extf %x : {element} to f32
+    %yf = arith.extf %y : {element} to f32"""
+    )
+    factors = "%xf, %yf" if extend else "%x, %y"
     maps = ", ".join(
         f"affine_map<(m, n, k) -> ({', '.join(i)})>"
         for i in (left, right, "mn")
@@ -36,8 +45,8 @@ def product(name, m, n, k, left="mk", right="kn", epilogue=True):
   %f = linalg.fill ins(%zero : f32) outs(%e : {c}) -> {c}
   %p = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel", "reduction"]}}
       ins(%a, %b : {a}, {b}) outs(%f : {c}) {{
-  ^bb0(%x: f32, %y: f32, %z: f32):
-    %0 = arith.mulf %x, %y : f32
+  ^bb0(%x: {element}, %y: {element}, %z: f32):{extend}
+    %0 = arith.mulf {factors} : f32
     %1 = arith.addf %z, %0 : f32
     linalg.yield %1 : f32
   }} -> {c}"""
@@ -112,6 +121,51 @@ def test_products_agree_with_numpy_and_with_each_other(products, shape, order):
         first = result if first is None else first
         if target in kernels.host_targets():
             np.testing.assert_array_equal(result, first)
+
+
+def rounded(x, element):
+    """The elements of a factor as an array of this type, and their values."""
+    if element == "f16":
+        half = x.astype(np.float16)
+        return half, half.astype(np.float64)
+    if element == "bf16":
+        upper = (x.view(np.uint32) >> 16).astype(np.uint16)
+        return upper, (upper.astype(np.uint32) << 16).view(np.float32).astype(
+            np.float64
+        )
+    bits = (x.view(np.uint32) + 0x1000) & 0xFFFFE000
+    return x, bits.view(np.float32).astype(np.float64)
+
+
+@pytest.mark.skipif(not kernels.gpu.DRIVER, reason="needs a driver for GPUs")
+@pytest.mark.parametrize("order", ORDERS, ids="_".join)
+@pytest.mark.parametrize("element", ["f16", "bf16", "tf32"])
+def test_products_by_tensor_cores(element, order):
+    """Sizes of one tile and of several, whole and not; the exact products of
+    factors that are rounded."""
+    stored = "f32" if element == "tf32" else element
+    options = "tf32" if element == "tf32" else ""
+    shapes = [(32, 16, 8), (37, 65, 30), (130, 257, 391), (1500, 1408, 64)]
+    text = "".join(
+        product(f"p{i}", *shape, *order, element=stored)
+        for i, shape in enumerate(shapes)
+    )
+    code = kernels.Module(text, targets=["sm_90"], options=options)["sm_90"]
+    for i, (m, n, k) in enumerate(shapes):
+        size = {"m": m, "n": n, "k": k}
+        (a, a_value), (b, b_value) = (
+            rounded(normal(*(size[j] for j in indices)), element)
+            for indices in order
+        )
+        bias = normal(n)
+        exact = (a_value if order[0] == "mk" else a_value.T) @ (
+            b_value if order[1] == "kn" else b_value.T
+        ) + bias
+        result, positive = code[f"p{i}"](a, b, bias)
+        np.testing.assert_allclose(
+            result, np.maximum(exact, 0), atol=1e-5 * np.sqrt(k)
+        )
+        np.testing.assert_array_equal(positive, result > 0)
 
 
 def test_levels_do_the_same_multiply_adds():
