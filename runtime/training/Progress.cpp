@@ -26,6 +26,11 @@ unsigned terminalColumns() {
 
 } // namespace
 
+std::string rateText(double stepsPerSecond) {
+  int digits = stepsPerSecond >= 100 ? 0 : stepsPerSecond >= 10 ? 1 : 2;
+  return fmt::format("{:.{}f} steps/s", stepsPerSecond, digits);
+}
+
 Progress::Progress(const Goal &goal, bool isShown)
     : goal(goal), isShown(isShown), terminal(isatty(STDERR_FILENO)),
       lastStep(goal.firstStep), lastTime(std::chrono::steady_clock::now()) {
@@ -73,7 +78,7 @@ void Progress::draw(uint64_t step, uint64_t epoch, double loss) {
   if (goal.epochs)
     text += fmt::format(", epoch {}/{}", std::min(epoch + 1, goal.epochs),
                         goal.epochs);
-  text += fmt::format(", {:.0f} steps/s", stepsPerSecond);
+  text += ", " + rateText(stepsPerSecond);
   text.resize(std::min<size_t>(text.size(), terminalColumns() - 1));
   fmt::print(stderr, "\r\x1b[K{}", text);
   std::fflush(stderr);
@@ -91,8 +96,8 @@ void Progress::printLine(uint64_t step, uint64_t epoch, double loss,
   std::string place = goal.epochs ? fmt::format("epoch {}/{}, step {}", epoch,
                                                 goal.epochs, step)
                                   : fmt::format("step {}/{}", step, goal.steps);
-  fmt::print(stderr, "{}{}{}{}, {:.0f} steps/s\n", place, metricText(loss),
-             evaluation.empty() ? "" : ", ", evaluation, rate);
+  fmt::print(stderr, "{}{}{}{}, {}\n", place, metricText(loss),
+             evaluation.empty() ? "" : ", ", evaluation, rateText(rate));
 }
 
 void Progress::endEpoch(uint64_t step, uint64_t epoch, double loss,

@@ -10,6 +10,9 @@
 
 namespace lockstep::training {
 
+/// Such as "1250 steps/s": at least three digits.
+std::string rateText(double stepsPerSecond);
+
 /// Where a run begins and ends. Steps and epochs are counted from the first
 /// run, also if this run resumes another.
 struct Goal {

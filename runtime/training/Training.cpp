@@ -3,6 +3,7 @@
 #include "runtime/training/Training.h"
 
 #include "runtime/training/Messages.h"
+#include "runtime/training/Progress.h"
 #include "runtime/training/Signals.h"
 
 #include <fmt/format.h>
@@ -258,8 +259,8 @@ void Training::printSummary() const {
                         std::min(state.cursor.epoch, *options.epochs),
                         *options.epochs);
   if (steps > 0) {
-    text += fmt::format(" in {:.2f} s, {:.0f} steps/s", seconds,
-                        static_cast<double>(steps) / seconds);
+    text += fmt::format(" in {:.2f} s, {}", seconds,
+                        rateText(static_cast<double>(steps) / seconds));
     if (!metrics->shownName().empty())
       text += fmt::format("; {} of the last step {:.6g}", metrics->shownName(),
                           lastShown);
