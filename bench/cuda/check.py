@@ -3,7 +3,8 @@
 For each model: the largest relative difference of a metric from the CPU's in 20
 steps, and the time of a step, whose commands the GPU has recorded as a graph;
 then whether a second run, whose commands are enqueued one by one, has the same
-metrics, and the time of its steps. Then one model with two executors, which
+metrics, and the time of its steps. Then what the examples have learned after
+training, compared with the CPU's. Then one model with two executors, which
 exchange through the host and by NCCL, on two GPUs or on one: the metrics must be
 those of one executor. Then compute-sanitizer's tools on one model, where they
 are installed. Only Python's own library is used. The exit status is 1 if
@@ -28,6 +29,13 @@ TOLERANCE = 1e-4
 TOLERANCES = {"mixed_bf16": 3e-2, "mixed_f16": 3e-2}
 #: Of a run of a model, so that one that hangs leaves time for others.
 MODEL_SECONDS = 60
+#: How examples are trained, and how far from the CPU's a metric of their
+#: evaluation may be in the end.
+EXAMPLES = {
+    "digits-mlp": (["--epochs=30"], 0.01),
+    "digits-cnn": (["--epochs=15"], 0.01),
+    "language-model": (["--steps=60"], 0.02),
+}
 SANITIZED = "vae"
 EXCHANGED = "vae"
 TOOLS = ["memcheck", "initcheck", "synccheck", "racecheck"]
@@ -111,8 +119,8 @@ class Check:
         )
         lines = [json.loads(line) for line in metrics.read_text().splitlines()]
         rates = [
-            int(rate)
-            for rate in re.findall(r"^step .* (\d+) steps/s", output, re.M)
+            float(rate)
+            for rate in re.findall(r"^step .* (\S+) steps/s", output, re.M)
         ]
         milliseconds = 1000 / max(rates) if any(rates) else float("nan")
         obstacle = re.search(r"one by one: (.*)", output)
@@ -147,6 +155,41 @@ class Check:
             f"{name:20} {difference:12.1e} {cpu.milliseconds:10.2f} {gpu.milliseconds:10.2f} {again.milliseconds:10.2f}  {' '.join(wrong + remarks)}",
             flush=True,
         )
+
+    def example(self, name):
+        folder = self.folder / "examples" / name
+        options, tolerance = EXAMPLES[name]
+        learned = {}
+        for device in "cpu", "cuda":
+            metrics = self.folder / "metrics.jsonl"
+            execute(
+                [
+                    self.folder / "bin" / "lockstep-run",
+                    folder / "step.lockstep",
+                    f"--device={device}",
+                    f"--init={folder / 'init.safetensors'}",
+                    f"--data={folder / 'train.npz'}",
+                    f"--eval-data={folder / 'test.npz'}",
+                    "--seed=0",
+                    f"--metrics={metrics}",
+                    *options,
+                ],
+                max(min(self.left(), MODEL_SECONDS), 1),
+                **self.environment,
+            )
+            last = metrics.read_text().splitlines()[-1]
+            learned[device] = json.loads(last)["evaluate"]
+        is_far = any(
+            not abs(value - learned["cpu"][metric]) <= tolerance
+            for metric, value in learned["cuda"].items()
+        )
+        if is_far:
+            self.wrong.append(name)
+        for metric, value in learned["cuda"].items():
+            print(
+                f"{name}, {' '.join(options)[2:]}: {metric} {value:.4f}, CPU {learned['cpu'][metric]:.4f}{'  DIFFERS' if is_far else ''}",
+                flush=True,
+            )
 
     def exchange(self, transport, gpus):
         """Two executors, on one GPU only if NCCL is new enough for that."""
@@ -200,6 +243,14 @@ class Check:
             except Failed as error:
                 self.wrong.append(name)
                 print(f"{name:20} {error}", flush=True)
+        for name in EXAMPLES:
+            if not (self.folder / "examples" / name).exists():
+                continue
+            try:
+                self.example(name)
+            except Failed as error:
+                self.wrong.append(name)
+                print(f"{name}: {error}", flush=True)
         for transport in "threads", "nccl":
             try:
                 self.exchange(transport, gpus)

@@ -4,8 +4,9 @@ nothing is installed or built.
     build/venv/bin/python bench/cuda/prepare.py -o build/cuda-check
 
 The folder gets `lockstep-run` with its plugins and libraries, and the models of
-the end-to-end tests and examples, compiled for GPUs and processors, with their
-initial values and data: less than 64 MiB.
+the end-to-end tests and the examples, compiled for GPUs and processors, with
+their initial values and data, and the models of `large.py` without these: less
+than 64 MiB.
 """
 
 import argparse
@@ -29,8 +30,17 @@ TARGETS = "sm_80,sm_90,sm_100,x86-64-v3"
 
 oracle.set_devices(REPLICAS)  # before JAX is imported
 
+import large  # noqa: E402
+
 import zoo  # noqa: E402
-from lockstep import capture  # noqa: E402
+from lockstep import capture, model  # noqa: E402
+
+#: The arguments of the examples' data.py.
+EXAMPLES = {
+    "digits-mlp": [],
+    "digits-cnn": [],
+    "language-model": ["--text", ROOT / "LICENSE"],
+}
 
 
 def copy_programs(binaries, out):
@@ -56,23 +66,55 @@ def copy_programs(binaries, out):
             shutil.copy(path, out / "lib")
 
 
-def compile_model(binaries, targets, text, state, data, folder):
-    folder.mkdir(parents=True)
-    (folder / "step.mlir").write_text(text)
+def compile_step(binaries, text, artifact, *options):
+    artifact.parent.mkdir(parents=True, exist_ok=True)
+    source = artifact.parent / "step.mlir"
+    source.write_text(text)
     subprocess.run(
-        [
-            binaries / "lockstep-compile",
-            folder / "step.mlir",
-            f"--replicas={REPLICAS}",
-            f"--target={targets}",
-            "-o",
-            folder / "step.lockstep",
-        ],
+        [binaries / "lockstep-compile", source, *options, "-o", artifact],
         check=True,
     )
-    (folder / "step.mlir").unlink()
+    source.unlink()
+
+
+def add_model(options, name, loaded, folder):
+    """Compiles a model; its data are the caller's."""
+    text, state = capture.capture(loaded, REPLICAS, zoo.SEED)
+    compile_step(
+        options.binaries,
+        text,
+        folder / "step.lockstep",
+        f"--replicas={REPLICAS}",
+        f"--target={options.target}",
+    )
     save_file(state, folder / "init.safetensors")
-    np.savez(folder / "train.npz", **data)
+    print(name, flush=True)
+
+
+def add_example(options, name):
+    folder = options.output / "examples" / name
+    source = ROOT / "examples" / name
+    add_model(options, name, model.load(source / "model.py"), folder)
+    subprocess.run(
+        [sys.executable, source / "data.py", "-o", folder, *EXAMPLES[name]],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def add_large(options, name):
+    text, _ = capture.capture(large.load(name), 1, zoo.SEED, shapes_only=True)
+    gpus = [t for t in options.target.split(",") if t.startswith("sm_")]
+    for precision in large.precisions(name):
+        compile_step(
+            options.binaries,
+            text,
+            options.output / "large" / name / f"{precision}.lockstep",
+            "--replicas=1",
+            f"--target={','.join(gpus)}",
+            *large.PRECISIONS[precision][0],
+        )
+    print(name, flush=True)
 
 
 def main():
@@ -92,6 +134,15 @@ def main():
         metavar="NAME",
         help="models of test/end-to-end/models (default: all)",
     )
+    for group, names in ("examples", EXAMPLES), ("large", large.LARGE):
+        parser.add_argument(
+            f"--{group}",
+            nargs="*",
+            choices=list(names),
+            default=list(names),
+            metavar="NAME",
+            help=f"those of them to pack (default: {', '.join(names)})",
+        )
     parser.add_argument(
         "--target",
         default=TARGETS,
@@ -104,18 +155,15 @@ def main():
     seeds = {}
     for name in options.models:
         entry = zoo.load(name)
-        text, state = capture.capture(entry.model, REPLICAS, zoo.SEED)
-        compile_model(
-            options.binaries,
-            options.target,
-            text,
-            state,
-            entry.data,
-            options.output / "models" / name,
-        )
+        folder = options.output / "models" / name
+        add_model(options, name, entry.model, folder)
+        np.savez(folder / "train.npz", **entry.data)
         seeds[name] = zoo.SEED
-        print(name, flush=True)
     (options.output / "models.json").write_text(json.dumps(seeds))
+    for name in options.examples:
+        add_example(options, name)
+    for name in options.large:
+        add_large(options, name)
     size = sum(
         path.stat().st_size
         for path in options.output.rglob("*")

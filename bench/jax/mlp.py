@@ -1,8 +1,9 @@
 """A perceptron with two or three layers and momentum SGD, in the manner of
 examples/digits-mlp, for measurements.
 
-The environment variable LAYERS names the widths, for example 784-1024-1024-10;
-a replica's batch is 64 rows.
+The environment variable LAYERS names the widths, for example 784-1024-1024-10.
+BATCH is the number of rows of a replica's batch, by default 64, and FACTORS the
+type that factors of products are converted to, by default none.
 """
 
 import itertools
@@ -13,7 +14,8 @@ import jax.numpy as jnp
 
 import lockstep
 
-BATCH = 64
+BATCH = int(os.environ.get("BATCH", "64"))
+FACTORS = os.environ.get("FACTORS")
 LAYERS = [int(width) for width in os.environ["LAYERS"].split("-")]
 MOMENTUM = 0.9
 
@@ -39,10 +41,21 @@ def init(seed):
     return {"params": params, "velocity": jax.tree.map(jnp.zeros_like, params)}
 
 
+def multiply(x, w):
+    """A product of matrices, with f32 sums."""
+    if not FACTORS:
+        return x @ w
+    return jnp.matmul(
+        x.astype(FACTORS),
+        w.astype(FACTORS),
+        preferred_element_type=jnp.float32,
+    )
+
+
 def logits(params, x):
     """Maps rows [B, LAYERS[0]] to class scores [B, LAYERS[-1]]."""
     for i in range(len(LAYERS) - 1):
-        x = x @ params[f"w{i}"] + params[f"b{i}"]
+        x = multiply(x, params[f"w{i}"]) + params[f"b{i}"]
         if i < len(LAYERS) - 2:
             x = jax.nn.relu(x)
     return x

@@ -1,15 +1,19 @@
 """A transformer of four layers for measurements; a replica's batch is 8
 sequences of 64 tokens. The layers are not in a `scan`, so that the gradients of
-each are ready one after the other.
+each are ready one after the other. The environment variable SIZES has other
+numbers: layers, width, heads, vocabulary, batch and length.
 """
+
+import os
 
 import jax
 import jax.numpy as jnp
 
 import lockstep
 
-LAYERS, WIDTH, HEADS, VOCABULARY = 4, 256, 4, 512
-BATCH, LENGTH = 8, 64
+LAYERS, WIDTH, HEADS, VOCABULARY, BATCH, LENGTH = map(
+    int, os.environ.get("SIZES", "4-256-4-512-8-64").split("-")
+)
 
 batch_spec = {
     "x": jax.ShapeDtypeStruct((BATCH, LENGTH), jnp.int32),

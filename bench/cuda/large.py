@@ -1,0 +1,44 @@
+"""Models that occupy a GPU: their files, and the variables of the environment
+that select their sizes."""
+
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python-bindings"))
+
+_MLP = {"LAYERS": "-".join(["4096"] * 5), "BATCH": "512"}
+LARGE = {
+    "mlp": ("bench/jax/mlp.py", _MLP),
+    "mlp-bf16": ("bench/jax/mlp.py", _MLP | {"FACTORS": "bfloat16"}),
+    # GPT-2 small: layers, width, heads, vocabulary, batch, length
+    "transformer": (
+        "bench/schedule/transformer.py",
+        {"SIZES": "12-768-12-50257-8-1024"},
+    ),
+}
+#: How products are computed: options of lockstep-compile, and the precision of
+#: JAX.
+PRECISIONS = {"f32": ([], "highest"), "tf32": (["--tf32"], "default")}
+
+
+def precisions(name):
+    """Those that differ for a model."""
+    return ["f32"] if name == "mlp-bf16" else list(PRECISIONS)
+
+
+def leaves(state):
+    """The variables of a state by the names that they have in a program."""
+    from lockstep import model
+
+    return dict(model.named_leaves(state, "state"))
+
+
+def load(name):
+    """The `lockstep.model.Model`; imports JAX."""
+    from lockstep import model
+
+    path, variables = LARGE[name]
+    os.environ.update(variables)
+    return model.load(ROOT / path)
