@@ -312,21 +312,41 @@ CUresult CudaQueue::fillBytes(CUdeviceptr to, uint64_t bytes,
   return result == CUDA_SUCCESS ? fillSome(bytes) : result;
 }
 
+/// A recorded transfer from other memory of the host than that of
+/// `allocateHost` would access it at each execution, when it may be another
+/// one; the driver records such transfers, too.
+CUresult CudaQueue::checkTransfer(const std::byte *host) const {
+  if (!recording)
+    return CUDA_SUCCESS;
+  unsigned type = 0;
+  CUresult result = api.cuPointerGetAttribute(
+      &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, addressOf(host));
+  return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
 void CudaQueue::upload(std::byte *to, const std::byte *from, uint64_t bytes) {
   enqueue([&] { return fmt::format("an upload of {} bytes", bytes); },
           [&] {
-            return bytes == 0 ? CUDA_SUCCESS
-                              : api.cuMemcpyHtoDAsync(addressOf(to), from,
-                                                      bytes, stream.stream);
+            if (bytes == 0)
+              return CUDA_SUCCESS;
+            if (CUresult result = checkTransfer(from); result != CUDA_SUCCESS)
+              return result;
+            return api.cuMemcpyHtoDAsync(addressOf(to), from, bytes,
+                                         stream.stream);
           });
 }
 
 void CudaQueue::download(std::byte *to, const std::byte *from, uint64_t bytes) {
   enqueue([&] { return fmt::format("a download of {} bytes", bytes); },
           [&] {
-            return bytes == 0 ? CUDA_SUCCESS
-                              : api.cuMemcpyDtoHAsync(to, addressOf(from),
-                                                      bytes, stream.stream);
+            if (bytes == 0)
+              return CUDA_SUCCESS;
+            if (CUresult result = checkTransfer(to); result != CUDA_SUCCESS)
+              return result;
+            return api.cuMemcpyDtoHAsync(to, addressOf(from), bytes,
+                                         stream.stream);
           });
 }
 

@@ -100,6 +100,7 @@ private:
   uint64_t noted = 0;
   /// The last commands that execute a kernel, for errors.
   void noteLaunch(std::string_view kernel);
+  CUresult checkTransfer(const std::byte *host) const;
   static constexpr size_t launchesKept = 64;
   std::array<CudaLaunch, launchesKept> launches;
   /// The words of `CudaStream::progress`: how many commands have been executed

@@ -41,6 +41,7 @@ namespace lockstep::runtime {
   X(cuMemFree)                                                                 \
   X(cuMemHostAlloc)                                                            \
   X(cuMemFreeHost)                                                             \
+  X(cuPointerGetAttribute)                                                     \
   X(cuMemcpyDtoH)                                                              \
   X(cuMemcpyHtoDAsync)                                                         \
   X(cuMemcpyDtoHAsync)                                                         \

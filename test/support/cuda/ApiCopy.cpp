@@ -1,6 +1,7 @@
 //===- ApiCopy.cpp - copies and fills -------------------------------------===//
 //
-// Copies of pinned memory of the host access it when they are executed. Other
+// Copies of pinned memory of the host access it when they are executed, and
+// captured ones of any memory. Other
 // memory of the host is read at the call, and written before the call returns,
 // as by the driver.
 //
@@ -35,10 +36,8 @@ static CUresult upload(Context &context, const std::shared_ptr<Lane> &lane,
   if (!isOnHost(from) || !isOnDevice(to, bytes))
     return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<std::byte[]> staged;
-  if (!PinnedMemory::get().contains(from, bytes)) {
-    // A graph would read the memory, which is another time.
-    if (CUresult error = checkQuery(*lane))
-      return error;
+  // A graph reads the memory each time.
+  if (!PinnedMemory::get().contains(from, bytes) && !isCaptured(*lane)) {
     staged = std::shared_ptr<std::byte[]>(new std::byte[bytes]);
     std::memcpy(staged.get(), from, bytes);
   }
@@ -56,10 +55,7 @@ static CUresult download(Context &context, const std::shared_ptr<Lane> &lane,
     return CUDA_SUCCESS;
   if (!isOnHost(to) || !isOnDevice(from, bytes))
     return CUDA_ERROR_INVALID_VALUE;
-  bool isPinned = PinnedMemory::get().contains(to, bytes);
-  if (!isPinned)
-    if (CUresult error = checkQuery(*lane))
-      return error;
+  bool isPinned = PinnedMemory::get().contains(to, bytes) || isCaptured(*lane);
   Point point = context.submit(lane, [=] {
     std::memcpy(to, MemoryTable::host(from), bytes);
     return CUDA_SUCCESS;
@@ -171,6 +167,8 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream) {
                          copy->dstPitch, copy->dstXInBytes, copy->dstY, width,
                          height, to))
           return error;
+        from.isPinned |= isCaptured(*lane);
+        to.isPinned |= isCaptured(*lane);
         std::shared_ptr<std::byte[]> staged;
         if (from.isHost && !from.isPinned) {
           staged = std::shared_ptr<std::byte[]>(new std::byte[width * height]);

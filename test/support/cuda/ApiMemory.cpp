@@ -92,6 +92,19 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned) {
   });
 }
 
+CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
+                               CUdeviceptr pointer) {
+  if (!data || attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+    return CUDA_ERROR_INVALID_VALUE;
+  const auto *host = reinterpret_cast<const void *>(pointer);
+  bool isOnDevice = pointer & addressBias;
+  if (!isOnDevice && !PinnedMemory::get().contains(host, 1))
+    return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<unsigned *>(data) =
+      isOnDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemHostUnregister(void *pointer) {
   return withContext([&](Context &context) {
     context.synchronize();

@@ -60,8 +60,13 @@ CUresult checkWait(const Lane &lane, const Point &point) {
     return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   }
   if (!lane.capture && point.capture && !point.capture->isActive)
-    return CUDA_ERROR_CAPTURED_EVENT;
+    return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
+}
+
+bool isCaptured(const Lane &lane) {
+  std::lock_guard lock(captureMutex());
+  return lane.capture != nullptr;
 }
 
 /// An error, if there is a capture, which it invalidates.
@@ -84,8 +89,10 @@ CUresult checkQuery(const Lane &lane) {
 
 CUresult beginCapture(Context &context, const std::shared_ptr<Lane> &lane) {
   std::lock_guard lock(captureMutex());
-  if (lane->capture)
+  if (lane->capture) {
+    lane->capture->isInvalid = true;
     return CUDA_ERROR_ILLEGAL_STATE;
+  }
   lane->capture = std::make_shared<Capture>();
   lane->capture->graph->context = &context;
   lane->capture->lanes.push_back(lane);

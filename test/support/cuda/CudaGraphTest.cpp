@@ -106,11 +106,12 @@ TEST_F(CudaGraph, WaitsForOtherCommandsAreErrors) {
 }
 
 TEST_F(CudaGraph, StreamsMustBeJoined) {
+  CUdeviceptr x = allocate(4);
   begin();
   fork();
+  cuda.cuMemsetD32Async(x, 1, 1, streams[1]);
   EXPECT_EQ(end(), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   // All streams execute commands again.
-  CUdeviceptr x = allocate(4);
   for (CUstream stream : streams) {
     cuda.cuMemsetD32Async(x, 3, 1, stream);
     EXPECT_EQ(cuda.cuStreamSynchronize(stream), CUDA_SUCCESS);
@@ -132,16 +133,25 @@ TEST_F(CudaGraph, QueriesAreErrors) {
   EXPECT_EQ(cuda.cuEventQuery(events[0]), CUDA_ERROR_CAPTURED_EVENT);
   EXPECT_EQ(end(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   EXPECT_EQ(cuda.cuStreamWaitEvent(streams[1], events[0], 0),
-            CUDA_ERROR_CAPTURED_EVENT);
+            CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(CudaGraph, MemoryOfTheHostMustBePinned) {
+TEST_F(CudaGraph, MemoryOfTheHostIsReadAtEachLaunch) {
   CUdeviceptr x = allocate(4);
   unsigned number = 7;
   begin();
-  EXPECT_EQ(cuda.cuMemcpyHtoDAsync_v2(x, &number, 4, streams[0]),
-            CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  EXPECT_EQ(end(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_EQ(cuda.cuMemcpyHtoDAsync_v2(x, &number, 4, streams[0]), CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  ASSERT_EQ(cuda.cuStreamEndCapture(streams[0], &graph), CUDA_SUCCESS);
+  CUgraphExec executable = nullptr;
+  ASSERT_EQ(cuda.cuGraphInstantiateWithFlags(&executable, graph, 0),
+            CUDA_SUCCESS);
+  for (unsigned value : {8, 9}) {
+    number = value;
+    ASSERT_EQ(cuda.cuGraphLaunch(executable, streams[0]), CUDA_SUCCESS);
+    ASSERT_EQ(cuda.cuStreamSynchronize(streams[0]), CUDA_SUCCESS);
+    EXPECT_EQ(download<unsigned>(x, 1)[0], value);
+  }
 }
 
 TEST_F(CudaGraph, CapturesThatDoNotBeginOrEnd) {
@@ -153,6 +163,8 @@ TEST_F(CudaGraph, CapturesThatDoNotBeginOrEnd) {
   EXPECT_EQ(
       cuda.cuStreamBeginCapture_v2(streams[0], CU_STREAM_CAPTURE_MODE_RELAXED),
       CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_EQ(end(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  begin();
   fork();
   CUgraph graph = nullptr;
   EXPECT_EQ(cuda.cuStreamEndCapture(streams[1], &graph),
