@@ -35,11 +35,11 @@ import large  # noqa: E402
 import zoo  # noqa: E402
 from lockstep import capture, model  # noqa: E402
 
-#: The arguments of the examples' data.py.
+#: The arguments of the examples' data.py, and how they are trained.
 EXAMPLES = {
-    "digits-mlp": [],
-    "digits-cnn": [],
-    "language-model": ["--text", ROOT / "LICENSE"],
+    "digits-mlp": ([], ["--epochs=30"]),
+    "digits-cnn": ([], ["--epochs=15"]),
+    "language-model": (["--text", ROOT / "LICENSE"], ["--steps=60"]),
 }
 
 
@@ -96,7 +96,7 @@ def add_example(options, name):
     source = ROOT / "examples" / name
     add_model(options, name, model.load(source / "model.py"), folder)
     subprocess.run(
-        [sys.executable, source / "data.py", "-o", folder, *EXAMPLES[name]],
+        [sys.executable, source / "data.py", "-o", folder, *EXAMPLES[name][0]],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -162,6 +162,9 @@ def main():
     (options.output / "models.json").write_text(json.dumps(seeds))
     for name in options.examples:
         add_example(options, name)
+    (options.output / "examples.json").write_text(
+        json.dumps({name: EXAMPLES[name][1] for name in options.examples})
+    )
     for name in options.large:
         add_large(options, name)
     size = sum(

@@ -104,6 +104,9 @@ def test_check(tools, gpu, tmp_path):
             "--models",
             "optimizers",
             "vae",
+            "--examples",
+            "digits-mlp",
+            "--large",
             "-o",
             prepared,
         ],
@@ -113,6 +116,7 @@ def test_check(tools, gpu, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    (prepared / "examples.json").write_text('{"digits-mlp": ["--steps=30"]}')
     done = subprocess.run(
         [ROOT / "bench" / "cuda" / "check.sh", prepared, "300"],
         env=environment,
@@ -123,8 +127,65 @@ def test_check(tools, gpu, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     text = (prepared / "report.txt").read_text()
     assert re.search(r"^optimizers +\S+e-\d\d .*\d  $", text, re.M), text
+    assert "digits-mlp, steps=30: accuracy 0." in text
     assert "two executors, nccl, 2 GPUs: the metrics of one" in text
     assert text.endswith("wrong: nothing\n")
+
+
+#: Smaller models in the place of the large ones.
+SMALL = """
+import sys
+sys.path.insert(0, {folder!r})
+import large
+large.LARGE = {{
+    "mlp": ("bench/jax/mlp.py", {{"LAYERS": "4096-8-4096", "BATCH": "16"}}),
+    "mlp-bf16": (
+        "bench/jax/mlp.py",
+        {{"LAYERS": "64-4096", "BATCH": "16", "FACTORS": "bfloat16"}},
+    ),
+}}
+import {module}
+sys.argv[0] = {module!r}
+{module}.main()
+"""
+
+
+def test_comparison_with_jax(tools, gpu, tmp_path):
+    packed = tmp_path / "packed"
+
+    def run(module, *arguments):
+        program = SMALL.format(
+            folder=str(ROOT / "bench" / "cuda"), module=module
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, *map(str, arguments)],
+            env=os.environ | {
+                "JAX_PLATFORMS": "cpu",
+                "LD_LIBRARY_PATH": str(tools.folder.parent / "lib" / "cuda-standin"),
+                "TMPDIR": str(tmp_path),
+            },
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    binaries = f"--binaries={tools.folder}"
+    few = ["--models", "recommender", "--examples"]
+    run("prepare", binaries, *few, "--target=sm_90", "-o", packed)
+    lines = run("compare", packed).splitlines()[2:]
+    found = [
+        re.fullmatch(
+            r"(\S+) +(\S+) +[\d.]+ +[\d.]+ +[\d.]+   losses (\S+), (\S+)", line
+        ).groups()
+        for line in lines
+    ]
+    assert [line[:2] for line in found] == [
+        ("mlp", "f32"),
+        ("mlp", "tf32"),
+        ("mlp-bf16", "f32"),
+    ]
+    for *_, ours, theirs in found:
+        assert float(ours) == pytest.approx(float(theirs), rel=1e-3)
 
 
 def test_errors_of_nccl(gpu, examples, compiled, tmp_path):

@@ -1,9 +1,8 @@
 //===- ApiCopy.cpp - copies and fills -------------------------------------===//
 //
 // Copies of pinned memory of the host access it when they are executed, and
-// captured ones of any memory. Other
-// memory of the host is read at the call, and written before the call returns,
-// as by the driver.
+// captured ones that of any memory. Else, memory of the host is read at the
+// call, and written before the call returns, as by the driver.
 //
 // A staged copy has one owner, the command: a sanitizer of the program does not
 // see what orders the ends of several, since this library has none.
