@@ -24,8 +24,8 @@ inline constexpr llvm::StringLiteral kGridAttr = "lockstep.grid";
 /// Bytes of working memory of one tile.
 inline constexpr llvm::StringLiteral kScratchAttr = "lockstep.scratch";
 
-/// On a GPU: the number of threads in a block of a phase, and that of blocks;
-/// and, for a kernel, the number of blocks and of threads of each of its phases.
+/// On a GPU: the numbers of threads in a block of a phase, and of blocks; and,
+/// for a kernel, the numbers of blocks and of threads of each of its phases.
 inline constexpr llvm::StringLiteral kThreadsAttr = "lockstep.threads";
 inline constexpr llvm::StringLiteral kBlocksAttr = "lockstep.blocks";
 inline constexpr llvm::StringLiteral kLaunchesAttr = "lockstep.launches";

@@ -84,8 +84,12 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     after the other, each on a grid of blocks of threads. Operations that share
     outer loops are one phase: a thread executes one iteration of these loops,
     or a block does if there are inner loops to share among its threads, or long
-    reductions, which end in a tree in shared memory. All else, such as loops
-    that carry tensors, is executed by a single block. Intermediate buffers are
+    reductions, which end in a tree in shared memory. Of a product, a block
+    computes a tile from slices of the factors in shared memory, by tensor cores
+    if the factors have 16 bits, or with the option `tf32`. Of loops that update
+    single elements, such as a scatter, a thread executes the accesses to the
+    elements that belong to it. All else, such as other loops that carry
+    tensors, is executed by a single block. Intermediate buffers are
     in working memory. What is left of the kernel is a declaration with
     `lockstep.launches`, the number of blocks and threads of each phase.
 
@@ -101,7 +105,7 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     func.func private @twice(memref<512xf32>, memref<512xf32>)
         attributes {lockstep.launches = array<i64: 2, 256>}
     func.func @twice$0(%a: memref<512xf32>, %r: memref<512xf32>)
-        attributes {lockstep.threads = 256 : i64} {
+        attributes {lockstep.blocks = 2 : i64, lockstep.threads = 256 : i64} {
       %thread = nvvm.read.ptx.sreg.tid.x : i32
       %block = nvvm.read.ptx.sreg.ctaid.x : i32
       ...

@@ -15,7 +15,8 @@ class TargetMachine;
 
 namespace lockstep {
 
-/// Of a large GPU. A grid takes as long as the multiprocessor with most blocks.
+/// The multiprocessors of an H100, for the choice of tiles and registers: a
+/// grid takes as long as the one with most blocks.
 inline constexpr int64_t kMultiprocessors = 132;
 
 /// A processor or GPU. Code is never generated for "the host", so that an

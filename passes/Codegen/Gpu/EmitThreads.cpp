@@ -49,7 +49,7 @@ public:
       linalg::GenericOp(stage.op).erase();
   }
 
-  /// A thread executes one iteration of the loops that are shared, and of the
+  /// A thread executes one iteration of the distributed loops, and of the
   /// others what belongs to its part.
   void emitUpdates(const Phase &phase) {
     UpdateNest nest = *phase.updates;
@@ -65,7 +65,7 @@ public:
       if (nest.owner)
         guardUpdates(nest, own.front());
       for (auto [loop, index] :
-           llvm::zip_equal(nest.shared, ArrayRef(own).drop_front()))
+           llvm::zip_equal(nest.distributed, ArrayRef(own).drop_front()))
         replaceByIteration(loop, index);
     });
   }

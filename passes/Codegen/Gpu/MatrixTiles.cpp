@@ -12,11 +12,11 @@ using namespace mlir;
 /// A tensor core multiplies 16 rows by 8 columns; the depth is 8 words of 32
 /// bits, each with one element of tf32 or two of 16 bits.
 static constexpr int64_t kRows = 16, kColumns = 8, kWords = 8;
-/// The elements of a factor or result that a thread has are apart by half of
-/// that in one direction.
+/// The two rows, or words, of such a product that a thread has differ by 8, or
+/// by 4.
 static constexpr int64_t kHalfRows = kRows / 2, kHalfWords = kWords / 2;
 /// A warp has four lanes for each row.
-static constexpr int64_t kLanes = 4;
+static constexpr int64_t kLanes = 4, kWarpLanes = 32;
 /// The bytes that memory transfers at once.
 static constexpr int64_t kSector = 32;
 
@@ -66,9 +66,10 @@ protected:
   }
   /// Whole sectors of memory, which go to as many banks as possible.
   CopyBlock getCopyBlock(int64_t) const override {
-    return {elementBytes, kSector / elementBytes};
+    int64_t extent = kSector / elementBytes;
+    return {kWarpLanes / extent, extent};
   }
-  bool fillsSlices() const override { return true; }
+  bool padsSlices() const override { return true; }
 
   Value convert(Value element) override {
     if (factor.isF32())

@@ -70,7 +70,7 @@ protected:
     return {buffer, k, across};
   }
   CopyBlock getCopyBlock(int64_t extent) const override { return {1, extent}; }
-  bool fillsSlices() const override { return false; }
+  bool padsSlices() const override { return false; }
 
   /// As wide as the result.
   Value convert(Value element) override {

@@ -139,12 +139,12 @@ Value TileEmitter::getBuffer(Value number) {
 /// column, of which no result is stored.
 class TileEmitter::Copy {
 public:
-  /// `length` elements deep, of which `used` are in the factor: others are
-  /// zero.
-  Copy(TileEmitter &emitter, OpOperand *factor, int64_t length, int64_t used,
+  /// `length` elements deep; from `end` on, they are zero. `first` is the first
+  /// one across, of `size` that the factor has.
+  Copy(TileEmitter &emitter, OpOperand *factor, int64_t length, int64_t end,
        int64_t extent, Value first, int64_t size,
        llvm::function_ref<void(Value)> setAcross)
-      : emitter(emitter), factor(factor), used(used < length ? used : 0),
+      : emitter(emitter), factor(factor), end(end), isPadded(end < length),
         isAlongDepth(emitter.isContiguousAlongDepth(factor)) {
     OpBuilder &builder = emitter.builder;
     int64_t total = length * extent, threads = emitter.threads;
@@ -199,22 +199,27 @@ public:
             .load(*factor);
       };
       Value isInside = element.isCopied;
-      if (used)
-        isInside = emitter.isBelow(element.k, emitter.constant(used));
-      Value loaded =
+      if (isPadded) {
+        Value fits = emitter.isBelow(element.k, emitter.constant(end));
+        isInside = isInside ? Value(arith::AndIOp::create(
+                                  emitter.builder, emitter.loc, isInside, fits))
+                            : fits;
+      }
+      element.value =
           isInside ? emitter.loadIf(isInside,
                                     getElementTypeOrSelf(factor->get()), load)
                    : load();
-      element.value = emitter.convert(loaded);
     }
   }
 
-  /// Stores them to shared memory.
+  /// Converts them, which waits for the loads, and stores them to shared
+  /// memory.
   void store(Value memory, Value buffer) {
     for (Element &element : elements) {
       auto store = [&] {
         memref::StoreOp::create(
-            emitter.builder, emitter.loc, element.value, memory,
+            emitter.builder, emitter.loc, emitter.convert(element.value),
+            memory,
             emitter.getBufferIndices(buffer, element.k, element.across));
       };
       if (element.isCopied)
@@ -237,23 +242,22 @@ private:
 
   TileEmitter &emitter;
   OpOperand *factor;
-  /// Zero if all elements are in the factor.
-  int64_t used;
-  bool isAlongDepth;
+  int64_t end;
+  bool isPadded, isAlongDepth;
   SmallVector<Element> elements;
 };
 
-/// A slice of both factors, of which `used` elements along the reduction are in
-/// the factors.
+/// A slice of both factors, in which these have `end` elements along the
+/// reduction.
 class TileEmitter::Slice {
 public:
-  Slice(TileEmitter &emitter, int64_t used)
+  Slice(TileEmitter &emitter, int64_t end)
       : emitter(emitter),
-        length(emitter.fillsSlices() ? emitter.tiles.depth : used),
-        left(emitter, emitter.product.lhs, length, used, emitter.tiles.rows,
+        length(emitter.padsSlices() ? emitter.tiles.depth : end),
+        left(emitter, emitter.product.lhs, length, end, emitter.tiles.rows,
              emitter.firstRow, emitter.numRows,
              [&](Value row) { emitter.setDims(emitter.rowDims, row); }),
-        right(emitter, emitter.product.rhs, length, used, emitter.tiles.columns,
+        right(emitter, emitter.product.rhs, length, end, emitter.tiles.columns,
               emitter.firstColumn, emitter.product.getNumColumns(),
               [&](Value column) {
                 emitter.dims[emitter.product.column] = column;

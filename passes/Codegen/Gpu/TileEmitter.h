@@ -47,8 +47,8 @@ protected:
   virtual CopyBlock getCopyBlock(int64_t extent) const = 0;
   /// What is stored to shared memory for an element of a factor.
   virtual mlir::Value convert(mlir::Value element) = 0;
-  /// Whether slices that are less deep than others are filled up with zeros.
-  virtual bool fillsSlices() const = 0;
+  /// Whether slices that are less deep than others are padded with zeros.
+  virtual bool padsSlices() const = 0;
   /// Adds the products of a slice of the factors, `length` deep, to `sums`: the
   /// elements of the thread row by row.
   virtual llvm::SmallVector<mlir::Value>

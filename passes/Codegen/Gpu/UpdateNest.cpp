@@ -4,29 +4,31 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace lockstep;
 using namespace mlir;
 
 /// With so many threads, a large GPU is occupied; with more, each of which
-/// executes the loops that are not shared, it would be slower.
+/// executes the loops that are not distributed, it would be slower.
 static constexpr int64_t kManyThreads = 65536;
 
 SmallVector<int64_t> UpdateNest::getSizes() const {
   SmallVector<int64_t> sizes = {parts};
-  for (scf::ForOp loop : shared)
+  for (scf::ForOp loop : distributed)
     sizes.push_back(loop.getStaticTripCount()->getZExtValue());
   return sizes;
 }
 
 int64_t UpdateNest::getThreads() const {
-  int64_t product = 1;
+  uint64_t product = 1;
   for (int64_t size : getSizes())
-    product *= size;
-  return product;
+    product = llvm::SaturatingMultiply<uint64_t>(product, size);
+  return std::min<uint64_t>(product, INT64_MAX);
 }
 
 namespace {
@@ -38,37 +40,32 @@ public:
   /// different views.
   static std::optional<Updates> collect(scf::ForOp root,
                                         const Aliases &aliases) {
-    Updates updates;
-    llvm::SmallSetVector<Value, 4> written, read;
+    llvm::MapVector<Value, SmallVector<Operation *>> accesses;
+    llvm::SmallSetVector<Value, 4> written;
     WalkResult result = root.walk([&](Operation *op) {
-      if (auto store = dyn_cast<memref::StoreOp>(op))
+      if (auto store = dyn_cast<memref::StoreOp>(op)) {
         written.insert(store.getMemRef());
-      else if (auto load = dyn_cast<memref::LoadOp>(op))
-        read.insert(load.getMemRef());
-      else if (!isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) &&
-               (op->getNumRegions() > 0 || !isMemoryEffectFree(op)))
+        accesses[store.getMemRef()].push_back(op);
+      } else if (auto load = dyn_cast<memref::LoadOp>(op)) {
+        accesses[load.getMemRef()].push_back(op);
+      } else if (!isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) &&
+                 (op->getNumRegions() > 0 || !isMemoryEffectFree(op))) {
         return WalkResult::interrupt();
+      }
       return WalkResult::advance();
     });
     if (result.wasInterrupted() || written.empty())
       return std::nullopt;
+    Updates updates;
     for (Value target : written) {
       // Views that differ from iteration to iteration may overlap.
       if (root->isAncestor(target.getParentRegion()->getParentOp()))
         return std::nullopt;
-      for (const auto &others : {written, read})
-        if (llvm::any_of(others, [&](Value other) {
-              return other != target && aliases.mayAlias(target, other);
-            }))
+      for (const auto &[other, ops] : accesses)
+        if (other != target && aliases.mayAlias(target, other))
           return std::nullopt;
+      updates.accesses[target] = accesses[target];
     }
-    root.walk([&](Operation *op) {
-      if (auto store = dyn_cast<memref::StoreOp>(op))
-        updates.accesses[store.getMemRef()].push_back(op);
-      else if (auto load = dyn_cast<memref::LoadOp>(op))
-        if (written.contains(load.getMemRef()))
-          updates.accesses[load.getMemRef()].push_back(op);
-    });
     return updates;
   }
 
@@ -134,14 +131,19 @@ private:
 };
 } // namespace
 
-/// The loop whose variable is `value`, if it can be shared.
-static scf::ForOp getSharedLoop(Value value) {
+/// The loop of `root` whose variable is `value`, if each of its iterations has
+/// a value of its own, whatever those of the loops around it are.
+static scf::ForOp getDistributableLoop(Value value, scf::ForOp root) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument)
     return nullptr;
   auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
   if (!loop || loop.getInductionVar() != value || loop.getNumResults() > 0)
     return nullptr;
+  for (Value bound : {loop.getLowerBound(), loop.getStep()})
+    if (root->isAncestor(bound.getParentRegion()->getParentOp()) &&
+        !matchPattern(bound, m_Constant()))
+      return nullptr;
   std::optional<APInt> count = loop.getStaticTripCount();
   return count && !count->isZero() && count->getActiveBits() < 32 ? loop
                                                                   : nullptr;
@@ -162,23 +164,25 @@ std::optional<UpdateNest> lockstep::matchUpdateNest(Operation &op,
     std::optional<int64_t> size = updates->getSizeOf(index);
     if (!size || !root->isAncestor(index.getParentRegion()->getParentOp()))
       continue;
-    if (scf::ForOp loop = getSharedLoop(index)) {
-      if (!llvm::is_contained(nest.shared, loop))
-        nest.shared.push_back(loop);
+    if (scf::ForOp loop = getDistributableLoop(index, root)) {
+      if (!llvm::is_contained(nest.distributed, loop))
+        nest.distributed.push_back(loop);
     } else if (!ShapedType::isDynamic(*size)) {
       others.push_back({index, *size});
     }
   }
-  llvm::sort(nest.shared,
+  llvm::sort(nest.distributed,
              [](scf::ForOp a, scf::ForOp b) { return a->isProperAncestor(b); });
   int64_t iterations = nest.getThreads();
   if (iterations >= int64_t(1) << 31)
     return std::nullopt;
   size_t numLoops = 0;
   root.walk([&](scf::ForOp) { ++numLoops; });
-  // Where all loops are shared, parts would have nothing to leave out.
-  if (numLoops == nest.shared.size())
+  // Where all loops are distributed, parts would have nothing to leave out.
+  if (numLoops == nest.distributed.size())
     others.clear();
+  llvm::stable_sort(
+      others, [](const auto &a, const auto &b) { return a.second > b.second; });
   for (auto [index, size] : others) {
     nest.owner = index;
     nest.firstOwned = nest.lastOwned = nullptr;

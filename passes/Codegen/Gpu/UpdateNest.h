@@ -18,22 +18,23 @@ struct UpdateNest {
   /// Loops, from the outermost one on, of which a thread executes one
   /// iteration: all accesses to what the nest writes have the variable of the
   /// loop as one of their indices.
-  llvm::SmallVector<mlir::scf::ForOp> shared;
-  /// An index of all these accesses that data decide about, or null. A thread
-  /// leaves out those where it is not equal to the number of its part, modulo
-  /// the number of parts.
+  llvm::SmallVector<mlir::scf::ForOp> distributed;
+  /// Another index that all these accesses have, such as one that is loaded, or
+  /// null. A thread executes those where its remainder by the number of parts
+  /// is the number of the thread's part.
   mlir::Value owner;
   int64_t parts = 1;
   /// The first and the last one of the operations, in the block where `owner`
   /// is defined, that access what the nest writes.
   mlir::Operation *firstOwned = nullptr, *lastOwned = nullptr;
 
-  /// The numbers of parts, and of iterations of the loops that are shared.
+  /// The numbers of parts, and of iterations of the distributed loops.
   llvm::SmallVector<int64_t> getSizes() const;
+  /// Their product.
   int64_t getThreads() const;
 };
 
-/// Matches a loop whose work several threads can share.
+/// Matches a loop whose accesses can be distributed among threads.
 std::optional<UpdateNest> matchUpdateNest(mlir::Operation &op,
                                           const Aliases &aliases);
 

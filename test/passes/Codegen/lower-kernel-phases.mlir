@@ -348,3 +348,60 @@ device.kernel @counted(%x: tensor<50xf32>, %i: tensor<20xi32>) -> tensor<50xf32>
   }
   device.yield %r#0 : tensor<50xf32>
 }
+
+// -----
+
+// The bounds of the inner loop depend on the outer one: iterations of one number update different elements, so that the loop is not
+// distributed by number. A thread executes all of it, and updates one element.
+// CHECK-LABEL: func.func @windows$1
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c100
+// CHECK: scf.for %[[J:.*]] = %[[I]] to
+// CHECK: arith.remui %[[J]], %c128
+// CHECK: memref.store {{.*}}[%[[J]]]
+// CHECK: func.func private @windows({{.*}} lockstep.launches = array<i64: 1, 128, 1, 128, 1, 128>
+device.kernel @windows(%x: tensor<128xf32>, %v: tensor<100xf32>) -> tensor<128xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c100 = arith.constant 100 : index
+  %r = scf.for %i = %c0 to %c100 step %c1 iter_args(%t = %x) -> (tensor<128xf32>) {
+    %end = arith.addi %i, %c16 overflow<nsw> : index
+    %u = scf.for %j = %i to %end step %c1 iter_args(%s = %t) -> (tensor<128xf32>) {
+      %old = tensor.extract %s[%j] : tensor<128xf32>
+      %add = tensor.extract %v[%i] : tensor<100xf32>
+      %new = arith.addf %old, %add : f32
+      %w = tensor.insert %new into %s[%j] : tensor<128xf32>
+      scf.yield %w : tensor<128xf32>
+    }
+    scf.yield %u : tensor<128xf32>
+  }
+  device.yield %r : tensor<128xf32>
+}
+
+// -----
+
+// Of two indices that data decide about, the one along the larger dimension has more parts. Every third update, from the second on, is one.
+// CHECK-LABEL: func.func @pairs$1
+// CHECK: scf.for
+// CHECK: %[[ROW:.*]] = arith.index_cast
+// CHECK: %[[COLUMN:.*]] = arith.index_cast
+// CHECK: arith.remui %[[COLUMN]], %c512
+// CHECK: func.func private @pairs({{.*}} 2, 256>
+device.kernel @pairs(%p: tensor<2x700xf32>, %i: tensor<20x2xi32>) -> tensor<2x700xf32> attributes {in_place = array<i64: 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c20 = arith.constant 20 : index
+  %one = arith.constant 1.0 : f32
+  %r = scf.for %n = %c1 to %c20 step %c3 iter_args(%t = %p) -> tensor<2x700xf32> {
+    %i0 = tensor.extract %i[%n, %c0] : tensor<20x2xi32>
+    %row = arith.index_cast %i0 : i32 to index
+    %i1 = tensor.extract %i[%n, %c1] : tensor<20x2xi32>
+    %column = arith.index_cast %i1 : i32 to index
+    %old = tensor.extract %t[%row, %column] : tensor<2x700xf32>
+    %new = arith.addf %old, %one : f32
+    %w = tensor.insert %new into %t[%row, %column] : tensor<2x700xf32>
+    scf.yield %w : tensor<2x700xf32>
+  }
+  device.yield %r : tensor<2x700xf32>
+}

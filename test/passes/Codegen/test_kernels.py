@@ -310,6 +310,106 @@ def test_scatter_updates_a_copy_or_the_argument(level):
             )
 
 
+def nest(name, result, arguments, body):
+    """A kernel that updates a copy of its argument `%p` in loops."""
+    return f"""device.kernel @{name}(%p: {result}{arguments}) -> {result} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c7 = arith.constant 7 : index
+  %c20 = arith.constant 20 : index
+  %c40 = arith.constant 40 : index
+  %c50 = arith.constant 50 : index
+{body}
+  device.yield %r : {result}
+}}
+"""
+
+
+#: Each loop has a lower bound and a step.
+NESTS = {
+    # Rows depend on each other, columns do not.
+    "running": (
+        tensor(50, 40),
+        "",
+        """  %r = scf.for %i = %c1 to %c50 step %c1 iter_args(%t = %p) -> tensor<50x40xf32> {
+    %before = arith.subi %i, %c1 : index
+    %u = scf.for %j = %c7 to %c40 step %c3 iter_args(%s = %t) -> tensor<50x40xf32> {
+      %a = tensor.extract %s[%before, %j] : tensor<50x40xf32>
+      %b = tensor.extract %s[%i, %j] : tensor<50x40xf32>
+      %new = arith.addf %a, %b : f32
+      %w = tensor.insert %new into %s[%i, %j] : tensor<50x40xf32>
+      scf.yield %w : tensor<50x40xf32>
+    }
+    scf.yield %u : tensor<50x40xf32>
+  }""",
+    ),
+    # Each element depends on the one before.
+    "chained": (
+        tensor(50),
+        "",
+        """  %r = scf.for %i = %c1 to %c50 step %c1 iter_args(%t = %p) -> tensor<50xf32> {
+    %before = arith.subi %i, %c1 : index
+    %a = tensor.extract %t[%before] : tensor<50xf32>
+    %b = tensor.extract %t[%i] : tensor<50xf32>
+    %new = arith.addf %a, %b : f32
+    %w = tensor.insert %new into %t[%i] : tensor<50xf32>
+    scf.yield %w : tensor<50xf32>
+  }""",
+    ),
+    # Elements that are loaded, some of them out of bounds, every third one.
+    "dropped": (
+        tensor(50),
+        ", %i: tensor<20xi32>",
+        """  %one = arith.constant 1.0 : f32
+  %r = scf.for %n = %c2 to %c20 step %c3 iter_args(%t = %p) -> tensor<50xf32> {
+    %i32 = tensor.extract %i[%n] : tensor<20xi32>
+    %at = arith.index_cast %i32 : i32 to index
+    %fits = arith.cmpi ult, %at, %c50 : index
+    %u = scf.if %fits -> tensor<50xf32> {
+      %old = tensor.extract %t[%at] : tensor<50xf32>
+      %new = arith.addf %old, %one : f32
+      %w = tensor.insert %new into %t[%at] : tensor<50xf32>
+      scf.yield %w : tensor<50xf32>
+    } else {
+      scf.yield %t : tensor<50xf32>
+    }
+    scf.yield %u : tensor<50xf32>
+  }""",
+    ),
+}
+
+
+def updated(name, p, indices):
+    """What a nest makes of `p`."""
+    p = p.copy()
+    if name == "running":
+        for i in range(1, 50):
+            p[i, 7::3] += p[i - 1, 7::3]
+    elif name == "chained":
+        for i in range(1, 50):
+            p[i] += p[i - 1]
+    else:
+        for at in indices[2::3]:
+            if at in range(50):
+                p[at] += 1
+    return p
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_nests_of_updates(name):
+    result, arguments, body = NESTS[name]
+    module = kernels.Module(nest(name, result, arguments, body))
+    p = normal(*((50, 40) if name == "running" else (50,)))
+    indices = RANDOM.integers(-5, 55, 20).astype(np.int32)
+    given = [p, indices] if arguments else [p]
+    for target in TARGETS:
+        np.testing.assert_array_equal(
+            module[target][name](*given), updated(name, p, indices)
+        )
+
+
 def test_two_results_that_begin_with_the_same_fill():
     """Sums of two slices: neither is computed in the memory that the other is
     stored to.
