@@ -157,6 +157,9 @@ public:
   /// Later commands execute after the record of the event that is the latest at
   /// this call.
   virtual void wait(const Event &event) = 0;
+  /// The calling thread waits until all commands have been executed. Not while
+  /// commands are recorded. Error: `status()`.
+  virtual Status finish() = 0;
 
   /// Until `endRecording`, commands of this queue and of `others` are kept
   /// instead of executed; one thread adds them. They may wait for events that

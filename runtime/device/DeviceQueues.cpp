@@ -21,10 +21,11 @@ DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   if (Expected<ExchangeQueue *> exchange = queues->addExchange(device);
       !exchange)
     return exchange.status();
-  queues->graphEnd = device.createEvent({});
+  queues->end = device.createEvent([&events] { events.notify(); });
   for (uint32_t i = 0; i < replicas; ++i) {
     ReplicaQueue &replica = queues->replicas.emplace_back();
     replica.ready = device.createEvent([&events] { events.notify(); });
+    replica.end = device.createEvent({});
     constexpr uint64_t largestScalar = 8;
     LOCKSTEP_RETURN_IF_ERROR(
         device.allocateHost(largestScalar).moveTo(replica.scalar));
@@ -42,22 +43,22 @@ Expected<ExchangeQueue *> DeviceQueues::addExchange(Device &device) {
   return &added;
 }
 
-void DeviceQueues::recordEnd() {
+void DeviceQueues::recordEnd(bool isJoined) {
+  Queue &last = exchange();
+  auto join = [&](Queue &queue, Event &event) {
+    if (isJoined || &queue == &last)
+      return;
+    queue.record(event);
+    last.wait(event);
+  };
   for (ExchangeQueue &exchange : exchanges)
-    exchange.queue->record(*exchange.end);
-  for (ReplicaQueue &replica : replicas) {
-    for (ExchangeQueue &exchange : exchanges)
-      replica.queue->wait(*exchange.end);
-    replica.queue->record(*replica.ready);
-  }
+    join(*exchange.queue, *exchange.end);
+  for (ReplicaQueue &replica : replicas)
+    join(*replica.queue, *replica.end);
+  last.record(*end);
 }
 
-bool DeviceQueues::isEndReached() const {
-  for (const ReplicaQueue &replica : replicas)
-    if (!replica.ready->isComplete())
-      return false;
-  return true;
-}
+bool DeviceQueues::isEndReached() const { return end->isComplete(); }
 
 uint64_t DeviceQueues::progress() const {
   uint64_t count = 0;
@@ -77,19 +78,10 @@ Status DeviceQueues::status() const {
 }
 
 Status transfer(Device &device, const std::function<void(Queue &)> &commands) {
-  EventCount executed;
-  std::unique_ptr<Event> event =
-      device.createEvent([&executed] { executed.notify(); });
   std::unique_ptr<Queue> queue;
   LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(queue));
   commands(*queue);
-  queue->record(*event);
-  for (;;) {
-    uint32_t key = executed.key();
-    if (event->isComplete())
-      return queue->status();
-    executed.sleep(key);
-  }
+  return queue->finish();
 }
 
 } // namespace lockstep::runtime

@@ -51,8 +51,8 @@ struct ReplicaQueue {
   std::unique_ptr<HostMemory> scalar;
   std::unique_ptr<Queue> queue;
   /// Recorded at a point that the device must reach before the replica
-  /// continues.
-  std::unique_ptr<Event> ready;
+  /// continues; and at the end of the queue.
+  std::unique_ptr<Event> ready, end;
   std::unique_ptr<DevicePosition> position = std::make_unique<DevicePosition>();
 
   /// Records `ready` at the end of the queue, and returns whether it is
@@ -89,8 +89,8 @@ struct DeviceQueues {
   std::vector<ReplicaQueue> replicas;
   /// The first one is for collectives whose members are all in this executor.
   std::deque<ExchangeQueue> exchanges;
-  /// Of a graph on the first one.
-  std::unique_ptr<Event> graphEnd;
+  /// Of all queues, recorded on the first one for collectives.
+  std::unique_ptr<Event> end;
 
   /// `events` are notified when an operation that a replica waits for is
   /// complete; they outlive the queues. Error: the device has no more queues.
@@ -101,9 +101,10 @@ struct DeviceQueues {
   Expected<ExchangeQueue *> addExchange(Device &device);
   Queue &exchange() { return *exchanges.front().queue; }
 
-  /// Records events at the end of all queues. Afterwards `isEndReached` returns
-  /// whether all commands enqueued so far have been executed.
-  void recordEnd();
+  /// Records the end of all queues. Afterwards `isEndReached` returns whether
+  /// all commands enqueued so far have been executed. `isJoined`: those of the
+  /// first queue for collectives already follow all others, as behind a graph.
+  void recordEnd(bool isJoined);
   bool isEndReached() const;
 
   /// See `Queue`.

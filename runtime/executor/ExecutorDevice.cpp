@@ -61,7 +61,8 @@ void Executor::awaitDevice(ProgramState &state) {
     endRecordings();
     state.transport->abort();
   }
-  queues.recordEnd();
+  const std::optional<RecordedRun> &recorded = state.queued->recorded;
+  queues.recordEnd(recorded && recorded->isRecorded());
   for (;;) {
     uint32_t key = events.key();
     // The device may wait for an executor that has failed.

@@ -163,12 +163,8 @@ void RecordedRun::execute() {
     replica.blocked.store(Replica::onDevice, std::memory_order_relaxed);
     replica.state.store(Replica::ready, std::memory_order_release);
   }
+  // No command follows on any queue before the device has executed these.
   all.execute(*graph);
-  // Later commands of all queues follow, and with them what these note of their
-  // progress.
-  all.record(*queues().graphEnd);
-  for (Queue *other : others())
-    other->wait(*queues().graphEnd);
 }
 
 } // namespace lockstep::runtime

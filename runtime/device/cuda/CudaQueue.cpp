@@ -73,6 +73,7 @@ static bool isOfCall(CUresult result) {
   case CUDA_ERROR_INVALID_HANDLE:
   case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
   case CUDA_ERROR_NOT_SUPPORTED:
+  case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
     return true;
   default:
     return false;
@@ -141,6 +142,16 @@ Status CudaQueue::status() const {
 void CudaQueue::abandon() {
   api.cuStreamSynchronize(stream.stream);
   callbacks->abandon();
+}
+
+Status CudaQueue::finish() {
+  context->enter();
+  CUresult result = api.cuStreamSynchronize(stream.stream);
+  if (result != CUDA_SUCCESS) {
+    std::lock_guard<std::mutex> lock(mutex);
+    fail(result, "a wait for the end");
+  }
+  return status();
 }
 
 void CudaQueue::check() {
@@ -312,18 +323,18 @@ CUresult CudaQueue::fillBytes(CUdeviceptr to, uint64_t bytes,
   return result == CUDA_SUCCESS ? fillSome(bytes) : result;
 }
 
-/// A recorded transfer from other memory of the host than that of
-/// `allocateHost` would access it at each execution, when it may be another
-/// one; the driver records such transfers, too.
+/// A graph accesses the memory of the host at each launch, when other memory
+/// than that of `allocateHost` may have been freed or used for something else.
+/// The driver does not refuse such transfers.
 CUresult CudaQueue::checkTransfer(const std::byte *host) const {
   if (!recording)
     return CUDA_SUCCESS;
   unsigned type = 0;
   CUresult result = api.cuPointerGetAttribute(
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, addressOf(host));
-  return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  bool isOther = result == CUDA_ERROR_INVALID_VALUE ||
+                 (result == CUDA_SUCCESS && type != CU_MEMORYTYPE_HOST);
+  return isOther ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : result;
 }
 
 void CudaQueue::upload(std::byte *to, const std::byte *from, uint64_t bytes) {

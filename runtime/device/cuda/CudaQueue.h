@@ -47,6 +47,7 @@ public:
   Status call(const std::function<Status(void *)> &enqueue) override;
   void record(Event &event) override;
   void wait(const Event &event) override;
+  Status finish() override;
   Status beginRecording(std::span<Queue *const> others) override;
   Expected<std::unique_ptr<CommandGraph>> endRecording() override;
   void execute(CommandGraph &graph) override;

@@ -5,6 +5,7 @@
 #include "runtime/collectives/ReduceTree.h"
 #include "runtime/device/cpu/CpuBinary.h"
 #include "runtime/schema/Types.h"
+#include "runtime/support/Futex.h"
 #include "runtime/support/Memory.h"
 #include "runtime/support/Plugin.h"
 
@@ -198,6 +199,18 @@ public:
 
   void wait(const Event &event) override {
     device.add(lane, waitFor(static_cast<const SimulatedEvent &>(event)));
+  }
+
+  Status finish() override {
+    EventCount executed;
+    SimulatedEvent event([&executed] { executed.notify(); });
+    record(event);
+    for (;;) {
+      uint32_t key = executed.key();
+      if (event.isComplete())
+        return status();
+      executed.sleep(key);
+    }
   }
 
   Status beginRecording(std::span<Queue *const> others) override {
