@@ -65,6 +65,9 @@ digits: tools
 
 ## Tests: the runtime by gcc and under sanitizers, then everything by ctest, then Python's. A test that hangs ends as a failure that is named.
 
+# Tests on the stand-in for a GPU compile each kernel once.
+export LOCKSTEP_CUDA_CACHE := $(CURDIR)/$(BUILD)/cuda-cache
+
 # Tests get an empty folder for temporary files, and have to leave it empty; pytest leaves an empty folder in it.
 TEMPORARY := $(CURDIR)/$(BUILD)/temporary
 CTEST  := TMPDIR="$(TEMPORARY)" ctest --output-on-failure --parallel $(CPUS) --timeout 600

@@ -83,6 +83,27 @@ def test_nccl(gpu, losses, examples, compiled, executors, replicas):
         assert one == several
 
 
+# Processes share the code that the stand-in makes of kernels.
+def test_code_is_cached(gpu, examples, compiled, tmp_path):
+    artifact = compiled("digits-mlp", "--replicas=2", TARGETS)
+    cache, metrics = tmp_path / "cache", tmp_path / "metrics.jsonl"
+    run = [artifact, *examples("digits-mlp").arguments(2, metrics)]
+    found = []
+    for _ in range(2):
+        gpu(*run, "--device=cuda", LOCKSTEP_CUDA_CACHE=str(cache))
+        times = {
+            file.name: file.stat().st_mtime_ns for file in cache.iterdir()
+        }
+        found.append((times, metrics.read_text()))
+    assert found[0] == found[1] and len(found[0][0]) > 10
+    for file in cache.iterdir():
+        file.write_text("no object")
+    done = gpu(
+        *run, "--device=cuda", check=False, LOCKSTEP_CUDA_CACHE=str(cache)
+    )
+    assert done.returncode != 0
+
+
 # What is to be run on a GPU, on the stand-in: one model has several losses.
 def test_check(tools, gpu, tmp_path):
     prepared = tmp_path / "check"
@@ -277,15 +298,23 @@ def test_a_lost_link(gpu, examples, compiled, tmp_path):
 
 # NVIDIA's assembler accepts the kernels, keeps everything in registers, and
 # makes the same bytes of them again. Products, which need all registers, may
-# leave a few words of their indices in memory.
+# spill a few words.
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_90a", "sm_100"])
-@pytest.mark.parametrize("name", ["digits-cnn", "language-model"])
-def test_assembler(tools, compiled, tmp_path, name, target):
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("digits-cnn", []),
+        ("language-model", []),
+        ("language-model", ["--tf32"]),
+    ],
+)
+def test_assembler(tools, compiled, tmp_path, name, options, target):
     packages = pathlib.Path(sysconfig.get_path("purelib"))
     assembler = next(packages.glob("nvidia/*/bin/ptxas"), "ptxas")
     source = tmp_path / "step.ptx"
-    artifact = compiled(name, "--replicas=2", f"--target={target}")
+    artifact = compiled(name, "--replicas=2", f"--target={target}", *options)
     tools.run("lockstep-inspect", artifact, f"--code={target}", "-o", source)
+    assert ("mma.sync" in source.read_text()) == bool(options)
     code = []
     for number in range(2):
         output = tmp_path / f"{number}.cubin"
@@ -296,18 +325,16 @@ def test_assembler(tools, compiled, tmp_path, name, target):
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        spills = {
-            kernel: int(count)
-            for kernel, count in re.findall(
-                r"Compiling entry function '(\S+)'.*?(\d+) bytes spill stores",
-                done.stderr,
-                re.S,
-            )
-        }
-        assert spills
-        for kernel, count in spills.items():
+        found = re.findall(
+            r"Compiling entry function '(\S+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores",
+            done.stderr,
+            re.S,
+        )
+        assert found
+        for kernel, stack, spills in found:
             is_product = re.search("product|matmul|conv", kernel)
-            assert count <= (64 if is_product else 0), kernel
+            most = 64 if is_product else 0
+            assert int(stack) <= most and int(spills) <= most, kernel
         code.append(output.read_bytes())
     assert code[0] == code[1]
 

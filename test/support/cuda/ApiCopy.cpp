@@ -1,8 +1,9 @@
 //===- ApiCopy.cpp - copies and fills -------------------------------------===//
 //
-// Copies of pinned memory of the host access it when they are executed, and
-// captured ones that of any memory. Else, memory of the host is read at the
-// call, and written before the call returns, as by the driver.
+// Copies of pinned memory of the host access it when they are executed. Other
+// memory of the host is read at the call, and written before the call returns,
+// as by the driver. Captured copies access memory of the host, pinned or not,
+// when the graph is executed.
 //
 // A staged copy has one owner, the command: a sanitizer of the program does not
 // see what orders the ends of several, since this library has none.
@@ -36,7 +37,7 @@ static CUresult upload(Context &context, const std::shared_ptr<Lane> &lane,
     return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<std::byte[]> staged;
   // A graph reads the memory each time.
-  if (!PinnedMemory::get().contains(from, bytes) && !isCaptured(*lane)) {
+  if (!PinnedMemory::get().contains(from, bytes) && !isCaptured(*lane, {})) {
     staged = std::shared_ptr<std::byte[]>(new std::byte[bytes]);
     std::memcpy(staged.get(), from, bytes);
   }
@@ -54,7 +55,8 @@ static CUresult download(Context &context, const std::shared_ptr<Lane> &lane,
     return CUDA_SUCCESS;
   if (!isOnHost(to) || !isOnDevice(from, bytes))
     return CUDA_ERROR_INVALID_VALUE;
-  bool isPinned = PinnedMemory::get().contains(to, bytes) || isCaptured(*lane);
+  bool isPinned =
+      PinnedMemory::get().contains(to, bytes) || isCaptured(*lane, {});
   Point point = context.submit(lane, [=] {
     std::memcpy(to, MemoryTable::host(from), bytes);
     return CUDA_SUCCESS;
@@ -166,8 +168,8 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream) {
                          copy->dstPitch, copy->dstXInBytes, copy->dstY, width,
                          height, to))
           return error;
-        from.isPinned |= isCaptured(*lane);
-        to.isPinned |= isCaptured(*lane);
+        from.isPinned |= isCaptured(*lane, {});
+        to.isPinned |= isCaptured(*lane, {});
         std::shared_ptr<std::byte[]> staged;
         if (from.isHost && !from.isPinned) {
           staged = std::shared_ptr<std::byte[]>(new std::byte[width * height]);

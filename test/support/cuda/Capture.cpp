@@ -64,11 +64,6 @@ CUresult checkWait(const Lane &lane, const Point &point) {
   return CUDA_SUCCESS;
 }
 
-bool isCaptured(const Lane &lane) {
-  std::lock_guard lock(captureMutex());
-  return lane.capture != nullptr;
-}
-
 /// An error, if there is a capture, which it invalidates.
 static CUresult refuseIn(const std::shared_ptr<Capture> &capture,
                          CUresult error) {

@@ -57,8 +57,6 @@ std::optional<Point> captureCommand(const std::shared_ptr<Lane> &lane,
 CUresult checkWait(const Lane &lane, const Point &point);
 /// Whether the host may ask whether a point is complete, or the lane. An error
 /// invalidates the capture.
-/// Whether the commands of a stream are captured.
-bool isCaptured(const Lane &lane);
 CUresult checkQuery(const Point &point);
 CUresult checkQuery(const Lane &lane);
 

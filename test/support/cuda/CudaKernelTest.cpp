@@ -282,12 +282,11 @@ TEST_F(CudaKernel, NumbersOfTf32) {
       download<unsigned>(to, 8),
       (std::vector<unsigned>{0x3F802000, 0xBF802000, 0x3F800000, 0x3F802000,
                              0x7F800000, 0xFF800000, 0x7F800000, 0x00002000}));
-  std::vector<unsigned> nan = {0x7FFFFFFF};
-  from = upload(nan);
-  ASSERT_EQ(launch(find(cooperation, "roundToTf32"), 1, 1, nullptr, from, to),
+  from = upload<unsigned>({0x7FFFFFFF, 0x7F800001});
+  ASSERT_EQ(launch(find(cooperation, "roundToTf32"), 1, 2, nullptr, from, to),
             CUDA_SUCCESS);
-  float found = std::bit_cast<float>(download<unsigned>(to, 1)[0]);
-  EXPECT_NE(found, found);
+  for (float found : download<float>(to, 2))
+    EXPECT_NE(found, found);
 }
 
 TEST_F(CudaKernel, Votes) {

@@ -16,8 +16,9 @@
 //   link:N    the N-th query of the state of a communicator of NCCL whose last
 //             call is known to have ended finds that its link is lost
 // LOCKSTEP_CUDA_HANG        KERNEL:N: the N-th launch of kernels whose names
-// begin
-//                           so is executed without an end
+//                           begin so is executed without an end
+// LOCKSTEP_CUDA_CACHE       a folder for the code that kernels are translated
+//                           to, which processes share; by default none
 // LOCKSTEP_CUDA_CALLS       a file, to which the process appends at its end how
 //                           often it has called each function of the driver
 //

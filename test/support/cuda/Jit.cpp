@@ -2,9 +2,13 @@
 
 #include "Kernel.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <unordered_map>
 
+#include <fmt/format.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/IRReader.h>
@@ -12,6 +16,8 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <llvm-c/blake3.h>
+#include <unistd.h>
 
 namespace lockstep::standin {
 
@@ -88,6 +94,66 @@ static LLVMOrcLLJITRef jit() {
   return instance;
 }
 
+/// A name for the code of a kernel: a hash of all that it depends on.
+static std::string nameOf(const KernelCode &code) {
+  llvm_blake3_hasher hasher;
+  llvm_blake3_hasher_init(&hasher);
+  auto update = [&](std::string_view text) {
+    llvm_blake3_hasher_update(&hasher, text.data(), text.size());
+    llvm_blake3_hasher_update(&hasher, "", 1);
+  };
+  char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+  unsigned major = 0, minor = 0, patch = 0;
+  LLVMGetVersion(&major, &minor, &patch);
+  update(fmt::format("{}.{}.{}", major, minor, patch));
+  for (char *text : {cpu, features}) {
+    update(text);
+    LLVMDisposeMessage(text);
+  }
+  update(code.ir);
+  uint8_t digest[16];
+  llvm_blake3_hasher_finalize(&hasher, digest, sizeof(digest));
+  std::string name = "kernel_";
+  for (uint8_t byte : digest)
+    name += fmt::format("{:02x}", byte);
+  return name;
+}
+
+/// The file with the code of this name, in the folder that
+/// `LOCKSTEP_CUDA_CACHE` names; empty without one. Processes share it.
+static std::string cacheFile(const std::string &name) {
+  const char *folder = std::getenv("LOCKSTEP_CUDA_CACHE");
+  return folder && *folder ? fmt::format("{}/{}.o", folder, name) : "";
+}
+
+/// Null if there is no such file.
+static LLVMMemoryBufferRef readCached(const std::string &file) {
+  LLVMMemoryBufferRef object = nullptr;
+  char *message = nullptr;
+  if (!file.empty() && LLVMCreateMemoryBufferWithContentsOfFile(
+                           file.c_str(), &object, &message)) {
+    LLVMDisposeMessage(message);
+    return nullptr;
+  }
+  return object;
+}
+
+/// Appears as a whole, also to processes that write the same one.
+static void writeCached(const std::string &file, LLVMMemoryBufferRef object) {
+  if (file.empty())
+    return;
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(),
+                                      ignored);
+  std::string written = fmt::format("{}.{}", file, getpid());
+  std::ofstream stream(written, std::ios::binary);
+  stream.write(LLVMGetBufferStart(object),
+               std::streamsize(LLVMGetBufferSize(object)));
+  stream.close();
+  if (stream)
+    std::filesystem::rename(written, file, ignored);
+}
+
 static LLVMModuleRef parse(LLVMContextRef context, const KernelCode &code) {
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
       code.ir.data(), code.ir.size(), code.name.c_str());
@@ -102,37 +168,47 @@ static LLVMModuleRef parse(LLVMContextRef context, const KernelCode &code) {
   return module;
 }
 
-static KernelFunction compile(const KernelCode &code) {
+/// The object of a kernel, whose function has this name.
+static LLVMMemoryBufferRef compile(const KernelCode &code,
+                                   const std::string &name) {
   LLVMOrcLLJITRef instance = jit();
-  LLVMContextRef context = LLVMContextCreate();
-  LLVMModuleRef module = nullptr;
-  try {
-    module = parse(context, code);
-  } catch (...) {
-    LLVMContextDispose(context);
-    throw;
-  }
-  LLVMOrcThreadSafeContextRef shared =
-      LLVMOrcCreateNewThreadSafeContextFromLLVMContext(context);
+  std::unique_ptr<LLVMOpaqueContext, decltype(&LLVMContextDispose)> context(
+      LLVMContextCreate(), LLVMContextDispose);
+  LLVMModuleRef module = parse(context.get(), code);
   LLVMTargetMachineRef machine = createTargetMachine();
   LLVMSetTarget(module, LLVMOrcLLJITGetTripleString(instance));
   LLVMSetDataLayout(module, LLVMOrcLLJITGetDataLayoutStr(instance));
-  // All kernels are in one library.
-  static unsigned count = 0;
-  std::string name = "kernel" + std::to_string(count++);
   LLVMSetValueName2(LLVMGetNamedFunction(module, "kernel"), name.data(),
                     name.size());
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMErrorRef error = LLVMRunPasses(module, "default<O1>", machine, options);
   LLVMDisposePassBuilderOptions(options);
+  LLVMMemoryBufferRef object = nullptr;
+  char *message = nullptr;
+  bool hasFailed =
+      !error && LLVMTargetMachineEmitToMemoryBuffer(
+                    machine, module, LLVMObjectFile, &message, &object);
   LLVMDisposeTargetMachine(machine);
-  LLVMOrcThreadSafeModuleRef unit =
-      LLVMOrcCreateNewThreadSafeModule(module, shared);
-  LLVMOrcDisposeThreadSafeContext(shared);
+  LLVMDisposeModule(module);
   check(error);
+  if (hasFailed) {
+    std::string text = message;
+    LLVMDisposeMessage(message);
+    throw std::runtime_error(text);
+  }
+  return object;
+}
 
-  check(LLVMOrcLLJITAddLLVMIRModule(
-      instance, LLVMOrcLLJITGetMainJITDylib(instance), unit));
+static KernelFunction load(const KernelCode &code) {
+  std::string name = nameOf(code), file = cacheFile(name);
+  LLVMMemoryBufferRef object = readCached(file);
+  if (!object) {
+    object = compile(code, name);
+    writeCached(file, object);
+  }
+  LLVMOrcLLJITRef instance = jit();
+  check(LLVMOrcLLJITAddObjectFile(
+      instance, LLVMOrcLLJITGetMainJITDylib(instance), object));
   LLVMOrcExecutorAddress address = 0;
   check(LLVMOrcLLJITLookup(instance, &address, name.c_str()));
   return reinterpret_cast<KernelFunction>(address);
@@ -145,7 +221,7 @@ KernelFunction compileKernel(const KernelCode &code) {
   std::lock_guard lock(mutex);
   auto found = known.find(code.ir);
   if (found == known.end())
-    found = known.emplace(code.ir, compile(code)).first;
+    found = known.emplace(code.ir, load(code)).first;
   return found->second;
 }
 

@@ -56,14 +56,13 @@ define internal float @from.bf16(i16 %bits) alwaysinline {
   ret float %number
 }
 
-; To nearest, ties away from zero, to 10 digits behind the first one. A NaN stays
-; one.
+; To nearest, ties away from zero, with 10 bits of the mantissa.
 define internal i32 @to.tf32(i32 %bits) alwaysinline {
   %magnitude = and i32 %bits, 2147483647
   %isNan = icmp ugt i32 %magnitude, 2139095040
   %sum = add i32 %bits, 4096
-  %rounded = select i1 %isNan, i32 %bits, i32 %sum
-  %result = and i32 %rounded, -8192
+  %rounded = and i32 %sum, -8192
+  %result = select i1 %isNan, i32 2147483647, i32 %rounded
   ret i32 %result
 }
 

@@ -17,6 +17,13 @@ static std::string_view suffix(Type type) {
 }
 
 void FunctionTranslator::convert() {
+  if (has("tf32")) {
+    expectOneOf({"rna"});
+    expectOneOf({"f32"});
+    expectOperands(2);
+    write(operand(0), define("call i32 @to.tf32(i32 {})", read(1, 32)), 32);
+    return;
+  }
   Type to = type();
   if (to.lanes != 1) {
     convertPacked(to);
@@ -146,11 +153,6 @@ std::string FunctionTranslator::rounded(const std::string &number, Type from,
 
 void FunctionTranslator::convertFloats(Type to, Type from,
                                        std::string_view integral) {
-  // Of tf32 alone.
-  if (has("rna")) {
-    write(operand(0), define("call i32 @to.tf32(i32 {})", read(1, 32)), 32);
-    return;
-  }
   std::optional<Rounding> mode = rounding();
   bool isFlushed = has("ftz"), isSaturated = has("sat");
   bool isClamped = has("relu");

@@ -127,7 +127,7 @@ GLOBAL callHostAndReverse(const void *function, int *x) {
 }
 
 // c[16, 8] += a[16, K] * b[8, K], of elements in words of 32 bits: one of tf32,
-// K = 8, or two of 16 bits, K = 16. The factors are `words` wide.
+// K = 8, or two of 16 bits, K = 16. Rows of the factors have 8 words.
 #define MULTIPLY(NAME, SHAPE, FACTOR)                                          \
   GLOBAL NAME(const unsigned *a, const unsigned *b, float *c) {                \
     unsigned group = thread() / 4, word = thread() % 4;                        \
