@@ -67,7 +67,7 @@ def lockstep(folder, name, precision, files):
     if done.returncode != 0:
         raise SystemExit(done.stderr)
     lines = re.findall(r"^step .* loss (\S+), (\S+) steps/s", done.stderr, re.M)
-    rates = [float(rate) for _, rate in lines[STEPS // 2 :]]
+    rates = [float(rate) for _, rate in lines[len(lines) // 2 :]]
     return 1000 / statistics.median(rates), float(lines[0][0])
 
 
@@ -104,6 +104,9 @@ def compare(folder, name):
             )
             current, metrics = step(state, batch, scalars)
             first = float(metrics["loss"])
+            for _ in range(2):
+                current, metrics = step(current, batch, scalars)
+            jax.block_until_ready(current)
             times = []
             for _ in range(ROUNDS):
                 begin = time.perf_counter()
@@ -121,14 +124,24 @@ def compare(folder, name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("models", nargs="*", default=list(large.LARGE))
+    parser.add_argument(
+        "models",
+        nargs="*",
+        metavar="NAME",
+        help=f"some of {', '.join(large.LARGE)} (default: all)",
+    )
     options = parser.parse_args()
+    for name in options.models:
+        if name not in large.LARGE:
+            parser.error(
+                f"expected one of {', '.join(large.LARGE)}, found '{name}'"
+            )
     print(jax.devices()[0].device_kind)
     print(
         f"{'model':14} {'':5} {'Lockstep ms':>9} {'JAX ms':>9} {'ratio':>7}",
         flush=True,
     )
-    for name in options.models:
+    for name in options.models or large.LARGE:
         compare(options.folder.resolve(), name)
 
 

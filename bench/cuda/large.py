@@ -40,5 +40,8 @@ def load(name):
     from lockstep import model
 
     path, variables = LARGE[name]
+    for _, others in LARGE.values():
+        for variable in others:
+            os.environ.pop(variable, None)
     os.environ.update(variables)
     return model.load(ROOT / path)

@@ -149,6 +149,8 @@ def main():
         help=f"what the models are compiled for (default: {TARGETS})",
     )
     options = parser.parse_args()
+    if options.large and "sm_" not in options.target:
+        parser.error(f"expected a GPU in --target, found '{options.target}'")
     shutil.rmtree(options.output, ignore_errors=True)
     options.output.mkdir(parents=True)
     copy_programs(options.binaries, options.output)

@@ -27,8 +27,8 @@ unsigned terminalColumns() {
 } // namespace
 
 std::string rateText(double stepsPerSecond) {
-  int digits = stepsPerSecond >= 100 ? 0 : stepsPerSecond >= 10 ? 1 : 2;
-  return fmt::format("{:.{}f} steps/s", stepsPerSecond, digits);
+  return stepsPerSecond >= 100 ? fmt::format("{:.0f} steps/s", stepsPerSecond)
+                               : fmt::format("{:#.3g} steps/s", stepsPerSecond);
 }
 
 Progress::Progress(const Goal &goal, bool isShown)

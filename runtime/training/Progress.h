@@ -10,7 +10,8 @@
 
 namespace lockstep::training {
 
-/// Such as "1250 steps/s": at least three digits.
+/// Such as "1250 steps/s" or "0.0417 steps/s": three digits, or all before the
+/// point.
 std::string rateText(double stepsPerSecond);
 
 /// Where a run begins and ends. Steps and epochs are counted from the first

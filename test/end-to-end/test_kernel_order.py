@@ -10,7 +10,7 @@ import shutil
 import numpy as np
 import pytest
 
-from conftest import capture
+from lockstep import capture, model
 
 #: Of each, rows in a replica's batch.
 ROWS = 4
@@ -124,7 +124,8 @@ def test_random_networks(results, tmp_path):
         rng = random.Random(seed)
         towers, text = network(rng)
         (tmp_path / "model.py").write_text(text)
-        capture(tmp_path / "model.py", tmp_path)
+        loaded = model.load(tmp_path / "model.py")
+        capture.write(tmp_path, *capture.capture(loaded))
         np.savez(
             tmp_path / "data.npz",
             **{

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Interfaces/ElementBytes.h"
 #include "tools/lockstep-compile/ReadableIR.h"
+#include "dialect/Interfaces/ElementBytes.h"
 #include "tools/lockstep-compile/ValueNames.h"
 
 #include "passes/Analysis/UserLocation.h"

@@ -133,8 +133,8 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<bool> tf32{
       "tf32",
-      cl::desc("on GPUs, round the factors of products of f32 to tf32, 10 bits "
-               "behind the first one, which tensor cores multiply"),
+      cl::desc("on GPUs, round the factors of products of f32 to tf32, which "
+               "has 10 bits of the mantissa instead of 23, for tensor cores"),
       cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
