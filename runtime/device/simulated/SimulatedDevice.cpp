@@ -202,14 +202,15 @@ public:
   }
 
   Status finish() override {
-    EventCount executed;
-    SimulatedEvent event([&executed] { executed.notify(); });
+    // The event is complete before its callback, which may outlive this call.
+    auto executed = std::make_shared<EventCount>();
+    SimulatedEvent event([executed] { executed->notify(); });
     record(event);
     for (;;) {
-      uint32_t key = executed.key();
+      uint32_t key = executed->key();
       if (event.isComplete())
         return status();
-      executed.sleep(key);
+      executed->sleep(key);
     }
   }
 
