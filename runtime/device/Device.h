@@ -7,7 +7,8 @@
 // - A device with queues (`simulated`). The host must not access its memory.
 //   Commands of a queue execute asynchronously: in order within the queue, and
 //   ordered between queues only by events. No call waits for the device, except
-//   that the destructor of a queue may wait for its commands.
+//   `Queue::finish`, and that the destructor of a queue may wait for its
+//   commands.
 //
 //   auto device = *openDevice("simulated");
 //   auto memory = *device->allocate(/*count=*/1, /*bytes=*/4096);

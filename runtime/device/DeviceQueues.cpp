@@ -70,10 +70,11 @@ uint64_t DeviceQueues::progress() const {
 }
 
 Status DeviceQueues::status() const {
-  for (const ExchangeQueue &exchange : exchanges)
-    LOCKSTEP_RETURN_IF_ERROR(exchange.queue->status());
+  // Errors of replicas first: they name kernels.
   for (const ReplicaQueue &replica : replicas)
     LOCKSTEP_RETURN_IF_ERROR(replica.queue->status());
+  for (const ExchangeQueue &exchange : exchanges)
+    LOCKSTEP_RETURN_IF_ERROR(exchange.queue->status());
   return Status::success();
 }
 

@@ -332,6 +332,8 @@ ProgramState::read(uint32_t replica, const artifact::Buffer *buffer,
                    uint64_t bytes, std::vector<std::byte> &storage) const {
   if (!queued)
     return static_cast<const std::byte *>(address(replica, buffer));
+  if (!queued->queues->isEndReached())
+    return systemError("the device has not ended the run");
   storage.resize(bytes);
   std::unique_ptr<Event> before = memory.device->createEvent({});
   queued->queues->replicas[replica].queue->record(*before);

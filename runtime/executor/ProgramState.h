@@ -100,7 +100,8 @@ public:
   /// Whether the operation on which a replica is blocked is complete.
   bool canProceed(const Replica &replica) const;
   /// Bytes of a slice as the host sees them; otherwise they are copied into
-  /// `storage`, after all enqueued commands of the replica.
+  /// `storage`, after all enqueued commands of the replica. Error: the device
+  /// has failed, or not ended a run that has.
   Expected<const std::byte *> read(uint32_t replica,
                                    const artifact::Buffer *buffer,
                                    uint64_t bytes,

@@ -118,6 +118,9 @@ Expected<std::unique_ptr<CommandGraph>> CudaQueue::endRecording() {
 void CudaQueue::startToExecute(std::shared_ptr<const CudaRecording> own) {
   std::lock_guard<std::mutex> lock(mutex);
   std::atomic_ref<uint32_t>(stream.progress[inGraph]).store(0);
+  // The device has executed all earlier commands.
+  std::atomic_ref<uint32_t>(stream.progress[oneByOne])
+      .store(uint32_t(enqueuedCount.load(std::memory_order_relaxed)));
   executedFrom.store(enqueuedCount.load(std::memory_order_relaxed),
                      std::memory_order_release);
   enqueuedCount.fetch_add(own->count, std::memory_order_acq_rel);

@@ -154,22 +154,22 @@ Status CudaQueue::finish() {
   return status();
 }
 
-void CudaQueue::check() {
-  if (callbacks->isEmpty())
-    return;
+bool CudaQueue::findFailure() {
+  // A queue that executes a part of a graph has no callback.
+  if (callbacks->areAbandoned() ||
+      (callbacks->isEmpty() && progress() == enqueued()))
+    return false;
   context->enter();
-  {
-    // Who holds the mutex calls the driver, which reports a failure.
-    std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
-    // A stream must not be queried while the driver records its commands.
-    if (!lock || recording)
-      return;
-    CUresult result = api.cuStreamQuery(stream.stream);
-    if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
-      return;
-    fail(result, "a query of the stream");
-  }
-  abandon();
+  // Who holds the mutex calls the driver, which reports a failure.
+  std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
+  // A stream must not be queried while the driver records its commands.
+  if (!lock || recording)
+    return false;
+  CUresult result = api.cuStreamQuery(stream.stream);
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
+    return false;
+  fail(result, "a query of the stream");
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -496,8 +496,11 @@ void CudaQueue::record(Event &event) {
     if (!recording)
       abandon();
   }
-  if (!isAdded)
+  if (!isAdded) {
+    // As `abandon`: the commands before it may still be executed.
+    api.cuStreamSynchronize(stream.stream);
     state->complete(number);
+  }
 }
 
 void CudaQueue::wait(const Event &event) {

@@ -58,8 +58,11 @@ public:
   uint64_t progress() const override;
   Status status() const override;
 
-  /// Notices that the GPU has failed, for `CudaWatch`.
-  void check();
+  /// For `CudaWatch`: notes a failure of the GPU while the queue has commands
+  /// to execute, and returns whether there is one; then completes all records
+  /// of events.
+  bool findFailure();
+  void abandon();
 
 private:
   CudaQueue(std::shared_ptr<CudaContext> context,
@@ -78,7 +81,6 @@ private:
   void fail(CUresult result, const std::string &what);
   void fail(const Status &error);
   std::string firstLaunchAfter(uint64_t executed) const;
-  void abandon();
 
   CUresult copyRows(const RowCopy &rows);
   CUresult fillBytes(CUdeviceptr to, uint64_t bytes, uint32_t pattern);

@@ -40,9 +40,16 @@ void CudaWatch::remove(CudaQueue *queue) {
 void CudaWatch::work() {
   constexpr std::chrono::milliseconds interval(100);
   std::unique_lock<std::mutex> lock(mutex);
-  while (!ending.wait_for(lock, interval, [&] { return isEnding; }))
+  while (!ending.wait_for(lock, interval, [&] { return isEnding; })) {
+    // All queues note a failure, and what they were to execute, before those
+    // who wait for one of them see it.
+    std::vector<CudaQueue *> failed;
     for (CudaQueue *queue : queues)
-      queue->check();
+      if (queue->findFailure())
+        failed.push_back(queue);
+    for (CudaQueue *queue : failed)
+      queue->abandon();
+  }
 }
 
 } // namespace lockstep::runtime
