@@ -30,6 +30,10 @@ static void check(LLVMErrorRef error) {
   throw std::runtime_error(text);
 }
 
+/// How code is made, beside the target.
+static constexpr const char *passes = "default<O1>";
+static constexpr LLVMCodeGenOptLevel level = LLVMCodeGenLevelLess;
+
 /// For the processor that executes the tests, so that fused operations are
 /// instructions.
 static LLVMTargetMachineRef createTargetMachine() {
@@ -47,9 +51,8 @@ static LLVMTargetMachineRef createTargetMachine() {
   if (LLVMGetTargetFromTriple(triple, &target, &message))
     LLVMDisposeMessage(message);
   else
-    machine = LLVMCreateTargetMachine(target, triple, cpu, features,
-                                      LLVMCodeGenLevelLess, LLVMRelocPIC,
-                                      LLVMCodeModelJITDefault);
+    machine = LLVMCreateTargetMachine(target, triple, cpu, features, level,
+                                      LLVMRelocPIC, LLVMCodeModelJITDefault);
   LLVMDisposeMessage(triple);
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
@@ -105,7 +108,8 @@ static std::string nameOf(const KernelCode &code) {
   char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
   unsigned major = 0, minor = 0, patch = 0;
   LLVMGetVersion(&major, &minor, &patch);
-  update(fmt::format("{}.{}.{}", major, minor, patch));
+  update(
+      fmt::format("{}.{}.{} {} {}", major, minor, patch, passes, int(level)));
   for (char *text : {cpu, features}) {
     update(text);
     LLVMDisposeMessage(text);
@@ -152,6 +156,7 @@ static void writeCached(const std::string &file, LLVMMemoryBufferRef object) {
   stream.close();
   if (stream)
     std::filesystem::rename(written, file, ignored);
+  std::filesystem::remove(written, ignored);
 }
 
 static LLVMModuleRef parse(LLVMContextRef context, const KernelCode &code) {
@@ -181,7 +186,7 @@ static LLVMMemoryBufferRef compile(const KernelCode &code,
   LLVMSetValueName2(LLVMGetNamedFunction(module, "kernel"), name.data(),
                     name.size());
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef error = LLVMRunPasses(module, "default<O1>", machine, options);
+  LLVMErrorRef error = LLVMRunPasses(module, passes, machine, options);
   LLVMDisposePassBuilderOptions(options);
   LLVMMemoryBufferRef object = nullptr;
   char *message = nullptr;
@@ -202,15 +207,26 @@ static LLVMMemoryBufferRef compile(const KernelCode &code,
 static KernelFunction load(const KernelCode &code) {
   std::string name = nameOf(code), file = cacheFile(name);
   LLVMMemoryBufferRef object = readCached(file);
-  if (!object) {
+  bool isCached = object != nullptr;
+  if (!isCached) {
     object = compile(code, name);
     writeCached(file, object);
   }
   LLVMOrcLLJITRef instance = jit();
-  check(LLVMOrcLLJITAddObjectFile(
-      instance, LLVMOrcLLJITGetMainJITDylib(instance), object));
   LLVMOrcExecutorAddress address = 0;
-  check(LLVMOrcLLJITLookup(instance, &address, name.c_str()));
+  try {
+    check(LLVMOrcLLJITAddObjectFile(
+        instance, LLVMOrcLLJITGetMainJITDylib(instance), object));
+    check(LLVMOrcLLJITLookup(instance, &address, name.c_str()));
+  } catch (const std::runtime_error &error) {
+    if (!isCached)
+      throw;
+    // The next process makes it again.
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+    throw std::runtime_error(
+        fmt::format("'{}', which has been removed: {}", file, error.what()));
+  }
   return reinterpret_cast<KernelFunction>(address);
 }
 
