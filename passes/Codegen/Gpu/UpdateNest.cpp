@@ -162,7 +162,8 @@ std::optional<UpdateNest> lockstep::matchUpdateNest(Operation &op,
   SmallVector<std::pair<Value, int64_t>> others;
   for (Value index : updates->getCandidates()) {
     std::optional<int64_t> size = updates->getSizeOf(index);
-    if (!size || !root->isAncestor(index.getParentRegion()->getParentOp()))
+    if (!size || !root->isAncestor(index.getParentRegion()->getParentOp()) ||
+        matchPattern(index, m_Constant()))
       continue;
     if (scf::ForOp loop = getDistributableLoop(index, root)) {
       if (!llvm::is_contained(nest.distributed, loop))
