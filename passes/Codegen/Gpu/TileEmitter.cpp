@@ -300,8 +300,8 @@ void TileEmitter::emit() {
   slice.fetch(constant(0));
   slice.store(buffer);
   barrier();
-  // While a slice is multiplied, the next one is on its way to registers; it
-  // goes to the other buffer, which all threads have read before the barrier.
+  // The next slice is loaded to registers while one is multiplied. It goes to
+  // the other buffer, which all threads have read before the barrier.
   if (whole > 1) {
     sums = loop(constant(0), constant(whole - 1), constant(1), sums,
                 [&](Value number, ValueRange carried) {

@@ -52,4 +52,29 @@ void CudaWatch::work() {
   }
 }
 
+bool CudaQueue::findFailure() {
+  // A queue that executes a part of a graph has no callback.
+  if (callbacks->areAbandoned() ||
+      (callbacks->isEmpty() && progress() == enqueued()))
+    return false;
+  context->enter();
+  // Who holds the mutex calls the driver, which reports a failure.
+  std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
+  // A stream must not be queried while the driver records its commands.
+  if (!lock || recording)
+    return false;
+  CUresult result = api.cuStreamQuery(stream.stream);
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
+    return false;
+  fail(result, "a query of the stream");
+  return true;
+}
+
+/// Completes all records, after the commands before them where the stream still
+/// executes any.
+void CudaQueue::abandon() {
+  api.cuStreamSynchronize(stream.stream);
+  callbacks->abandon();
+}
+
 } // namespace lockstep::runtime
