@@ -2,6 +2,7 @@
 machine (`test/support/cuda`).
 """
 
+import itertools
 import os
 import pathlib
 import re
@@ -300,16 +301,18 @@ def test_a_lost_link(gpu, examples, compiled, tmp_path):
 # NVIDIA's assembler accepts the kernels, keeps everything in registers, and
 # makes the same bytes of them again. Products, which need all registers, may
 # spill a few words.
-@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_90a", "sm_100"])
 @pytest.mark.parametrize(
-    "name, options",
+    "name, target, options",
     [
-        ("digits-cnn", []),
-        ("language-model", []),
-        ("language-model", ["--tf32"]),
+        *itertools.product(
+            ["digits-cnn", "language-model"],
+            ["sm_80", "sm_90", "sm_90a", "sm_100"],
+            [()],
+        ),
+        ("language-model", "sm_80", ("--tf32",)),
     ],
 )
-def test_assembler(tools, compiled, tmp_path, name, options, target):
+def test_assembler(tools, compiled, tmp_path, name, target, options):
     packages = pathlib.Path(sysconfig.get_path("purelib"))
     assembler = next(packages.glob("nvidia/*/bin/ptxas"), "ptxas")
     source = tmp_path / "step.ptx"
