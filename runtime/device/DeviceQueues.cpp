@@ -46,15 +46,16 @@ Expected<ExchangeQueue *> DeviceQueues::addExchange(Device &device) {
 void DeviceQueues::recordEnd(bool isJoined) {
   Queue &last = exchange();
   auto join = [&](Queue &queue, Event &event) {
-    if (isJoined || &queue == &last)
-      return;
     queue.record(event);
     last.wait(event);
   };
-  for (ExchangeQueue &exchange : exchanges)
-    join(*exchange.queue, *exchange.end);
-  for (ReplicaQueue &replica : replicas)
-    join(*replica.queue, *replica.end);
+  if (!isJoined) {
+    for (ExchangeQueue &exchange : exchanges)
+      if (exchange.queue.get() != &last)
+        join(*exchange.queue, *exchange.end);
+    for (ReplicaQueue &replica : replicas)
+      join(*replica.queue, *replica.end);
+  }
   last.record(*end);
 }
 

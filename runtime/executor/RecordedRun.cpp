@@ -163,7 +163,7 @@ void RecordedRun::execute() {
     replica.blocked.store(Replica::onDevice, std::memory_order_relaxed);
     replica.state.store(Replica::ready, std::memory_order_release);
   }
-  // No command follows on any queue before the device has executed these.
+  // The host enqueues nothing else, but the end, before it has been reached.
   all.execute(*graph);
 }
 

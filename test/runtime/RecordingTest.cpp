@@ -124,6 +124,14 @@ TEST_P(Recording, refusesTransfers) {
   EXPECT_FALSE(queues[0]->endRecording().status().ok());
 }
 
+TEST_P(Recording, refusesTransfersToTheHost) {
+  Numbers numbers{};
+  begin();
+  queues[1]->download(reinterpret_cast<std::byte *>(numbers.data()),
+                      memory->block(0), sizeof(Numbers));
+  EXPECT_FALSE(queues[0]->endRecording().status().ok());
+}
+
 TEST_P(Recording, refusesWaitsForWhatWasBefore) {
   std::unique_ptr<Event> event = device->createEvent({});
   queues[1]->record(*event);
@@ -243,10 +251,12 @@ TEST(RecordingDeadline, hangs) {
   uint32_t channel = p.channel();
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {v}, {v});
   p.wait(channel);
+  p.output("sum", v);
   p.ret();
   auto session = p.session({.workers = 1, .clock = &mine->clock});
   for (int run = 0; run < 3; ++run)
     ASSERT_TRUE(session->run("main").ok());
+  EXPECT_FALSE(session->output(0, "sum").empty());
   ASSERT_TRUE(session->recording(0).isRecorded);
   mine->hangs = mine->mayReturn = false;
   Status status = runWithTimeWhen(*session, mine->clock, 30s,
@@ -259,6 +269,8 @@ TEST(RecordingDeadline, hangs) {
   };
   EXPECT_TRUE(names(0) || names(1)) << status.message();
   EXPECT_FALSE(session->variablesIntact());
+  // The device still executes the run.
+  EXPECT_TRUE(session->output(0, "sum").empty());
   session.reset();
   mine->mayReturn = true;
 }
