@@ -100,10 +100,7 @@ class Jax:
             for axes in ((), ("replica",))
         )
         self.model, self.replicas = model, replicas
-        self.scalars = {
-            name: np.asarray(model.defaults.get(name, 0), entry.dtype)
-            for name, entry in model.scalars.items()
-        }
+        self.scalars = model.default_scalars()
 
     def compile(self, state, batch):
         """Returns the seconds that it took, tracing included."""

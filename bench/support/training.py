@@ -71,9 +71,8 @@ class Runner:
         for name, value in load_file(folder / "init.safetensors").items():
             session.set(name, value)
         loaded, batch = models.load(model), {}
-        for name, entry in loaded.scalars.items():
-            default = loaded.defaults.get(name, 0)
-            session.set_scalar(name, np.asarray(default, entry.dtype))
+        for name, value in loaded.default_scalars().items():
+            session.set_scalar(name, value)
         for name, entry in loaded.batch.items():
             shape = (session.replicas * entry.shape[0], *entry.shape[1:])
             is_float = np.issubdtype(entry.dtype, np.floating)

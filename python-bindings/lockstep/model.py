@@ -74,6 +74,13 @@ class Model:
             MASK: jax.ShapeDtypeStruct((self.rows,), jnp.float32),
         }.items()))  # fmt: skip
 
+    def default_scalars(self):
+        """Returns the host scalars' defaults, arrays by name; without one, 0."""
+        return {
+            name: np.asarray(self.defaults.get(name, 0), spec.dtype)
+            for name, spec in self.scalars.items()
+        }
+
     @property
     def rows(self):
         """Rows of one replica's batch."""

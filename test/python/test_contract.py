@@ -2,6 +2,7 @@
 
 import textwrap
 
+import numpy as np
 import pytest
 
 from lockstep import capture
@@ -85,3 +86,14 @@ def test_the_command_reports_errors(tmp_path, capsys):
     )
     assert capture.main([str(tmp_path / "none.py"), "-o", str(tmp_path)]) == 1
     assert "expected a Python file, found none at" in capsys.readouterr().err
+
+
+def test_default_scalars(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text("\n".join(["import jax.numpy as jnp", *GOOD.values()]))
+    found = models.load(str(path)).default_scalars()
+    assert {name: (value, value.dtype) for name, value in found.items()} == {
+        "lr": (np.float32(0.1), "float32"),
+        "seed": (0, "uint32"),
+        "step": (0, "int32"),
+    }
