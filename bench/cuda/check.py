@@ -210,16 +210,20 @@ class Check:
     def sanitize(self, tool):
         metrics = self.folder / "metrics.jsonl"
         command = ["compute-sanitizer", f"--tool={tool}", "--error-exitcode=3"]
+        execute(
+            [*command, *self.command(SANITIZED, "cuda", metrics, steps=3)],
+            max(min(self.left(), 120), 1),
+            **self.environment,
+        )
+        print(f"{tool}: nothing found", flush=True)
+
+    def attempt(self, what, check, *arguments):
+        """What fails does not keep the rest from being checked."""
         try:
-            execute(
-                [*command, *self.command(SANITIZED, "cuda", metrics, steps=3)],
-                max(min(self.left(), 120), 1),
-                **self.environment,
-            )
-            print(f"{tool}: nothing found", flush=True)
+            check(*arguments)
         except Failed as error:
-            self.wrong.append(tool)
-            print(f"{tool}: {error}", flush=True)
+            self.wrong.append(what)
+            print(f"{what}: {error}", flush=True)
 
     def run(self):
         gpus = 1
@@ -234,26 +238,15 @@ class Check:
             flush=True,
         )
         for name in self.models:
-            try:
-                self.model(name)
-            except Failed as error:
-                self.wrong.append(name)
-                print(f"{name:20} {error}", flush=True)
+            self.attempt(name, self.model, name)
         for name in self.examples:
-            try:
-                self.example(name)
-            except Failed as error:
-                self.wrong.append(name)
-                print(f"{name}: {error}", flush=True)
+            self.attempt(name, self.example, name)
         for transport in "threads", "nccl":
-            try:
-                self.exchange(transport, gpus)
-            except Failed as error:
-                self.wrong.append(transport)
-                print(f"two executors, {transport}: {error}", flush=True)
+            what = f"two executors, {transport}"
+            self.attempt(what, self.exchange, transport, gpus)
         if shutil.which("compute-sanitizer"):
             for tool in TOOLS:
-                self.sanitize(tool)
+                self.attempt(tool, self.sanitize, tool)
         else:
             print("compute-sanitizer is not installed")
         print("wrong: " + (", ".join(self.wrong) or "nothing"))

@@ -28,6 +28,8 @@ import numpy as np  # noqa: E402
 from jax.sharding import Mesh, PartitionSpec  # noqa: E402
 from safetensors.numpy import save_file  # noqa: E402
 
+from lockstep.model import named_leaves  # noqa: E402
+
 STEPS = 24
 ROUNDS, ROUND = 3, 6
 
@@ -74,9 +76,9 @@ def lockstep(folder, name, precision, files):
 def compare(folder, name):
     model = large.load(name)
     state = model.init(0)
+    leaves = named_leaves(state, "init")
     batch = random_batch(model)
     with tempfile.TemporaryDirectory() as files:
-        leaves = large.leaves(state)
         save_file(
             {key: np.asarray(value) for key, value in leaves.items()},
             f"{files}/init.safetensors",
@@ -87,10 +89,7 @@ def compare(folder, name):
             for precision in large.precisions(name)
         }
     everywhere, own = PartitionSpec(), PartitionSpec("replica")
-    scalars = {
-        key: np.asarray(model.defaults.get(key, 0), spec.dtype)
-        for key, spec in model.scalars.items()
-    }
+    scalars = model.default_scalars()
     for precision, (milliseconds, loss) in ours.items():
         with jax.default_matmul_precision(large.PRECISIONS[precision][1]):
             step = jax.jit(

@@ -24,15 +24,8 @@ PRECISIONS = {"f32": ([], "highest"), "tf32": (["--tf32"], "default")}
 
 
 def precisions(name):
-    """Those that differ for a model."""
-    return ["f32"] if name == "mlp-bf16" else list(PRECISIONS)
-
-
-def leaves(state):
-    """The variables of a state by the names that they have in a program."""
-    from lockstep import model
-
-    return dict(model.named_leaves(state, "state"))
+    """Those that differ for a model: not if its factors have 16 bits."""
+    return ["f32"] if "FACTORS" in LARGE[name][1] else list(PRECISIONS)
 
 
 def load(name):
