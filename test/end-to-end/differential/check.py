@@ -1,14 +1,13 @@
 """Executes one program in every configuration and compares with JAX."""
 
 import dataclasses
+import functools
 import re
-from collections.abc import Sequence
-
-import numpy as np
+from collections.abc import Callable, Sequence, Set
 
 import targets
 from differential import execution
-from differential.comparison import first_difference, same_bits
+from differential.comparison import Arrays, first_difference, same_bits
 from differential.errors import CrashedError, RefusedError
 from differential.execution import Executor, Loaded
 from differential.program import Program
@@ -165,6 +164,7 @@ class Checker:
             chosen,
             lambda: [render(program, seed) for seed in range(PERTURBATIONS)],
             program.terms,
+            program.single_precision,
         )
 
     def check_text(
@@ -173,9 +173,11 @@ class Checker:
         chosen: Sequence[Configuration],
         perturbed=lambda: [],
         terms: int = 1,
+        single_precision: Set[str] = frozenset(),
     ) -> Outcome:
         """As `check`, of a model file's text; `perturbed` makes variants of it,
-        and sums have up to `terms` terms.
+        sums have up to `terms` terms, and the results `single_precision` depend
+        on floats of 32 bits.
         """
         try:
             loaded = execution.load(text)
@@ -206,19 +208,21 @@ class Checker:
                     captured = True
             except RefusedError as error:
                 return Outcome("refused", mine[0], str(error))
-            variants = _Variants(perturbed, replicas, terms)
-            outcome = self._compare(loaded, mine, expected, variants)
+            variants = _Variants(perturbed, replicas)
+            compare = functools.partial(
+                first_difference,
+                perturbed=variants,
+                terms=terms,
+                single_precision=single_precision,
+            )
+            outcome = self._compare(loaded, mine, expected, compare)
             if outcome.kind == "different":
                 # The reference is the program as written, not XLA's
                 # simplification of it.
-                outcome = self._compare(
-                    loaded,
-                    mine,
-                    execution.execute_by_jax(
-                        loaded, replicas, simplified=False
-                    ),
-                    variants,
+                as_written = execution.execute_by_jax(
+                    loaded, replicas, as_written=True
                 )
+                outcome = self._compare(loaded, mine, as_written, compare)
             if outcome.kind != "equal":
                 return outcome
         return EQUAL
@@ -227,8 +231,8 @@ class Checker:
         self,
         loaded: Loaded,
         chosen: Sequence[Configuration],
-        expected: dict[str, np.ndarray],
-        variants,
+        expected: Arrays,
+        compare: Callable[[Arrays, Arrays], tuple[str, str] | None],
     ) -> Outcome:
         plain, artifact, compiled = None, None, None
         for configuration in chosen:
@@ -257,9 +261,7 @@ class Checker:
                 return Outcome("refused", configuration, str(error))
             except CrashedError as error:
                 return Outcome("crashed", configuration, str(error))
-            difference = first_difference(
-                found, expected, variants, variants.terms
-            )
+            difference = compare(found, expected)
             if difference:
                 return Outcome(
                     "different", configuration, difference[1], difference[0]
@@ -287,8 +289,8 @@ class _Variants:
     for.
     """
 
-    def __init__(self, perturbed, replicas: int, terms: int):
-        self.perturbed, self.replicas, self.terms = perturbed, replicas, terms
+    def __init__(self, perturbed, replicas: int):
+        self.perturbed, self.replicas = perturbed, replicas
         self.results = None
 
     def __call__(self):

@@ -1,6 +1,6 @@
 """When two results are equal: up to roundings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 import ml_dtypes
 import numpy as np
@@ -31,6 +31,7 @@ def first_difference(
     expected: Arrays,
     perturbed: Callable[[], Sequence[Arrays]],
     terms: int = 1,
+    single_precision: Set[str] = frozenset(),
 ) -> tuple[str, str] | None:
     """Compares results with JAX's.
 
@@ -41,6 +42,8 @@ def first_difference(
         unit in the last place, in several ways; called only if a difference is
         larger than what is allowed anyway.
       terms: of the longest sum that the program may have.
+      single_precision: names of results that depend on floats of 32 bits,
+        whose roundings show in a result of 64 bits.
 
     Returns:
       None if they are equal, else the name of the first result that differs,
@@ -50,6 +53,7 @@ def first_difference(
     for name, reference in expected.items():
         if not differs(found[name], reference):
             continue
+        least = RELATIVE["float32"] if name in single_precision else 0.0
         if is_float(reference.dtype):
             variants = perturbed() if variants is None else variants
             if not differs(
@@ -57,6 +61,7 @@ def first_difference(
                 reference,
                 [arrays[name] for arrays in variants],
                 terms,
+                least,
             ):
                 continue
         return name, describe(found[name], reference)
@@ -68,12 +73,13 @@ def differs(
     expected: np.ndarray,
     variants: Sequence[np.ndarray] = (),
     terms: int = 1,
+    least: float = 0.0,
 ) -> bool:
     """Whether an array is another one than expected.
 
     Floats may differ by roundings; `variants` of the expected array show how
-    far these go, and `terms` is the length of the longest sum that may be in
-    it. Where a rounding decides whether an element is finite, it is not
+    far these go, `terms` is the length of the longest sum that may be in it,
+    and at least `least` of the largest element is allowed. Where a rounding decides whether an element is finite, it is not
     compared.
     """
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
@@ -93,7 +99,7 @@ def differs(
     if not np.array_equal(x[special], y[special], equal_nan=True):
         return True
     compared = stable & finite
-    allowed = _allowed(y, expected.dtype, terms)[compared]
+    allowed = _allowed(y, expected.dtype, terms, least)[compared]
     for other in others:
         allowed = np.maximum(
             allowed,
@@ -139,7 +145,9 @@ def describe(found: np.ndarray, expected: np.ndarray) -> str:
     return f"{count} of {x.size} elements differ, most at {list(index)}: expected {expected[index]}, found {found[index]}"
 
 
-def _allowed(expected: np.ndarray, dtype: np.dtype, terms: int) -> np.ndarray:
+def _allowed(
+    expected: np.ndarray, dtype: np.dtype, terms: int, least: float
+) -> np.ndarray:
     """Allowed difference of each element where sums have up to `terms` terms.
     Subnormal numbers may be 0: JAX on CPUs flushes them.
     """
@@ -148,7 +156,9 @@ def _allowed(expected: np.ndarray, dtype: np.dtype, terms: int) -> np.ndarray:
         info, largest = np.finfo(dtype), finite.max(initial=0)
         # Terms that cancel may have been larger than their sum.
         drift = DRIFT * (terms - 1) * float(info.eps) * max(largest, TERM)
-        scale = max(RELATIVE[dtype.name] * largest, drift) + float(info.tiny)
+        scale = max(max(RELATIVE[dtype.name], least) * largest, drift) + float(
+            info.tiny
+        )
         return np.full(expected.shape, scale)
     info = ml_dtypes.finfo(dtype)
     exponent = np.floor(

@@ -1,5 +1,6 @@
 """Executes a model once: by JAX, by the interpreter, and compiled."""
 
+import contextlib
 import dataclasses
 import pathlib
 import resource
@@ -8,8 +9,11 @@ import subprocess
 import types
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import safetensors
+from jax import lax
+from jax.interpreters import mlir
 from jax.sharding import Mesh, PartitionSpec
 
 from differential.errors import CrashedError, RefusedError
@@ -74,15 +78,44 @@ def load(text: str) -> Loaded:
         jax.config.update("jax_enable_x64", before)
 
 
+@contextlib.contextmanager
+def sums_in_32_bits():
+    """What is lowered inside of it sums 16-bit floats in 32 bits and rounds
+    once.
+
+    `jnp.sum` says so itself; the gradient of a broadcast and `jnp.einsum` say
+    nothing, and XLA then rounds after each addition.
+    """
+
+    def wide(x, **attributes):
+        found = lax.reduce_sum_p.bind(x.astype(jnp.float32), **attributes)
+        return found.astype(x.dtype)
+
+    wide_rule = mlir.lower_fun(wide, multiple_results=False)
+    rule = mlir._lowerings[lax.reduce_sum_p]
+
+    def choose(context, x, **attributes):
+        is_narrow = context.avals_in[0].dtype in (jnp.float16, jnp.bfloat16)
+        chosen = wide_rule if is_narrow else rule.rule
+        return chosen(context, x, **attributes)
+
+    mlir.register_lowering(lax.reduce_sum_p, choose)
+    try:
+        yield
+    finally:
+        mlir._lowerings[lax.reduce_sum_p] = rule
+
+
 def execute_by_jax(
-    loaded: Loaded, replicas: int, shared: bool = True, simplified: bool = True
+    loaded: Loaded, replicas: int, shared: bool = True, as_written: bool = False
 ) -> Arrays:
     """The state after a step under plain JAX, with one device for each replica.
 
     If it is not `shared`, that of each replica, along a dimension before the
-    others. XLA simplifies algebraically where it is `simplified`: it
-    combines constants, among other things, whose product may be infinite where
-    all operands are finite.
+    others. If it is executed `as_written`, XLA does not simplify algebraically
+    (it combines constants, among other things, whose product may be infinite
+    where all operands are finite), and sums of 16-bit floats are computed in
+    32 bits.
     """
     mesh = Mesh(np.array(jax.devices("cpu")[:replicas]), ("replica",))
     everywhere, own = PartitionSpec(), PartitionSpec("replica")
@@ -101,13 +134,15 @@ def execute_by_jax(
     with jax.enable_x64(loaded.x64):
         arguments = (loaded.state, loaded.data(replicas))
         options = dict(XLA_OPTIONS)
-        if not simplified:
+        sums = contextlib.nullcontext()
+        if as_written:
             options["xla_disable_hlo_passes"] = "algsimp"
+            sums = sums_in_32_bits()
         elif "float16" not in loaded.text:  # nor "bfloat16"
             options.update(WITHOUT_EMITTERS)
-        compiled = (
-            jax.jit(mapped).lower(*arguments).compile(compiler_options=options)
-        )
+        with sums:
+            lowered = jax.jit(mapped).lower(*arguments)
+        compiled = lowered.compile(compiler_options=options)
         return {
             name: np.asarray(value)
             for name, value in compiled(*arguments).items()

@@ -117,6 +117,13 @@ class Program:
         return max(type_.size for type_ in self.types.values())
 
     @property
+    def single_precision(self) -> frozenset[str]:
+        """The results that depend on floats of 32 bits."""
+        return frozenset(
+            name for name in self.results if _has_single_precision(self, name)
+        )
+
+    @property
     def needs_replicas(self):
         """Whether it can only be captured for a fixed number of replicas."""
         return any(
@@ -148,6 +155,13 @@ def without_unused(program: Program) -> Program:
     statements, needed = live(program.statements, set(program.results))
     inputs = tuple(entry for entry in program.inputs if entry.name in needed)
     return dataclasses.replace(program, inputs=inputs, statements=statements)
+
+
+def _has_single_precision(program: Program, result: str) -> bool:
+    part = without_unused(dataclasses.replace(program, results=(result,)))
+    return any(
+        type_.dtype == "float32" for type_ in part.types.values()
+    ) or any("float32" in text for text in texts(part.statements))
 
 
 def live(

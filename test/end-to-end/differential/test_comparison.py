@@ -116,3 +116,22 @@ def test_terms_that_cancel_leave_their_roundings():
     assert differs(found, expected)
     assert not differs(found, expected, terms=6)
     assert differs(floats(1e-5), expected, terms=6)
+
+
+def test_floats_of_32_bits_show_in_results_of_64():
+    expected = {
+        name: floats(1, dtype="float64") for name in ("single", "double")
+    }
+    found = {
+        name: floats(1 + 1e-6, dtype="float64") for name in ("single", "double")
+    }
+    name, _ = first_difference(
+        found, expected, list, single_precision={"single"}
+    )
+    assert name == "double"
+    found["double"] = expected["double"]
+    assert not first_difference(
+        found, expected, list, single_precision={"single"}
+    )
+    found["single"] = floats(1 + 1e-4, dtype="float64")
+    assert first_difference(found, expected, list, single_precision={"single"})
