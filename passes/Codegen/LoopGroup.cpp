@@ -69,7 +69,9 @@ std::optional<LoopStage> lockstep::makeStage(linalg::GenericOp op) {
     if ((iterator == utils::IteratorType::parallel) != seen.contains(dim))
       return std::nullopt;
 
-  // Order reduction loops by the memory of the largest input.
+  // Order reduction loops by the memory of the largest input; or as they are,
+  // if it does not have all of them: then it is a broadcast that was fused, and
+  // the order has to be that of an operation whose operand is stored.
   OpOperand *largest = nullptr;
   int64_t most = 0;
   for (OpOperand *input : op.getDpsInputOperands())
@@ -78,19 +80,17 @@ std::optional<LoopStage> lockstep::makeStage(linalg::GenericOp op) {
       most = type.getNumElements();
       largest = input;
     }
-  auto add = [&](unsigned dim) {
-    if (iterators[dim] == utils::IteratorType::reduction &&
-        !llvm::is_contained(stage.reductionDims, dim))
-      stage.reductionDims.push_back(dim);
-  };
+  SmallVector<unsigned> own, ofLargest;
+  op.getReductionDims(own);
   if (largest)
     for (AffineExpr result : op.getMatchingIndexingMap(largest).getResults())
       result.walk([&](AffineExpr part) {
         if (auto dim = dyn_cast<AffineDimExpr>(part))
-          add(dim.getPosition());
+          if (llvm::is_contained(own, dim.getPosition()) &&
+              !llvm::is_contained(ofLargest, dim.getPosition()))
+            ofLargest.push_back(dim.getPosition());
       });
-  for (unsigned dim = 0; dim < iterators.size(); ++dim)
-    add(dim);
+  stage.reductionDims = ofLargest.size() == own.size() ? ofLargest : own;
   return stage;
 }
 

@@ -217,6 +217,59 @@ def test_reductions(level):
                     np.testing.assert_array_equal(result, results[TARGETS[0]])
 
 
+def broadcast_sum(name, rows, columns, is_fused):
+    """The sum of a row plus a column, of the operands or of their stored sum."""
+    column, row, all_ = (
+        "affine_map<(i, j) -> (i)>",
+        "affine_map<(i, j) -> (j)>",
+        "affine_map<(i, j) -> (i, j)>",
+    )
+    given = (
+        [(row, tensor(columns)), (column, tensor(rows))]
+        if is_fused
+        else [(all_, tensor(rows, columns))]
+    )
+    names = [f"%x{i}" for i in range(len(given))]
+    types = [type_ for _, type_ in given]
+    maps = ", ".join([*(map_ for map_, _ in given), "affine_map<(i, j) -> ()>"])
+    element = (
+        "%v = arith.addf %a0, %a1 : f32"
+        if is_fused
+        else "%v = arith.addf %a0, %zero : f32"
+    )
+    arguments = ", ".join(f"%a{i}: f32" for i in range(len(given)))
+    return f"""device.kernel @{name}({", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))}) -> tensor<f32> {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["reduction", "reduction"]}}
+      ins({", ".join(names)} : {", ".join(types)}) outs(%f : tensor<f32>) {{
+  ^bb0({arguments}, %out: f32):
+    {element}
+    %s = arith.addf %out, %v : f32
+    linalg.yield %s : f32
+  }} -> tensor<f32>
+  device.yield %r : tensor<f32>
+}}
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("shape", [(4, 4), (5, 67), (67, 5), (130, 300)])
+def test_the_order_of_a_sum_is_that_of_its_stored_operand(level, shape):
+    """Whether a broadcast is fused depends on what else reads it."""
+    text = broadcast_sum("fused", *shape, True) + broadcast_sum(
+        "stored", *shape, False
+    )
+    module = kernels.Module(text, level=level)
+    column, row = normal(shape[0]), normal(shape[1])
+    for target in TARGETS:
+        np.testing.assert_array_equal(
+            module[target]["fused"](row, column),
+            module[target]["stored"](row + column[:, None]),
+        )
+
+
 SOFTMAX = """#id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 device.kernel @softmax(%x: tensor<ROWSxCOLUMNSxf32>) -> tensor<ROWSxCOLUMNSxf32> attributes {in_place = array<i64: 0>} {
