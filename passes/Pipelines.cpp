@@ -153,6 +153,7 @@ static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
   codegen.level = options.optimize ? "O2" : "O0";
   codegen.checkBounds = options.checkBounds;
   codegen.tf32 = options.tf32;
+  codegen.libraryProducts = options.libraryProducts;
   pm.addPass(createGenerateCodePass(codegen));
 }
 

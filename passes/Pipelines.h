@@ -67,6 +67,8 @@ struct CompileOptions {
   /// Whether the factors of products of f32 are rounded to tf32 on GPUs, whose
   /// tensor cores then multiply them.
   bool tf32 = false;
+  /// Whether GPUs compute products of matrices by cuBLASLt, where it can.
+  bool libraryProducts = false;
   /// Targets for which kernels are compiled.
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
   /// Whether to search inputs on which a refused step fails.

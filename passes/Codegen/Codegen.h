@@ -12,6 +12,14 @@
 
 namespace lockstep {
 
+/// How GPUs compute products.
+struct GpuProductOptions {
+  /// Round the factors of f32 to tf32.
+  bool tf32 = false;
+  /// Describe those of matrices for cuBLASLt.
+  bool byLibrary = false;
+};
+
 /// Options of the code generation for one target.
 struct KernelOptions {
   /// Name of an instruction set.
@@ -20,8 +28,7 @@ struct KernelOptions {
   bool optimize = true;
   /// Check every access against its buffer.
   bool checkBounds = false;
-  /// On GPUs, round the factors of products of f32 to tf32.
-  bool tf32 = false;
+  GpuProductOptions products;
 };
 
 /// Adds the passes from kernels on tensors to the LLVM dialect.

@@ -7,6 +7,7 @@
 #include "passes/Emit/ArgumentTables.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
+#include "runtime/artifact/GpuProducts.h"
 #include "runtime/artifact/GpuSymbols.h"
 #include "runtime/artifact/KernelArguments.h"
 
@@ -99,7 +100,8 @@ private:
   static constexpr size_t kChunkKernels = 24;
 
   KernelOptions getOptions(const CodegenTarget &target) {
-    return {target.name.str(), level != "O0", checkBounds, tf32};
+    return {
+        target.name.str(), level != "O0", checkBounds, {tf32, libraryProducts}};
   }
 
   /// Finds kernels that differ only in name and location, which are compiled
@@ -245,10 +247,13 @@ private:
       Type i64 = builder.getI64Type();
       add(runtime::gpuArgumentsSuffix, i64,
           builder.getI64IntegerAttr(getArgumentsCode(kernel)));
-      ArrayRef<int64_t> numbers = launches[kernel.getSymName()];
-      add(runtime::gpuLaunchesSuffix,
-          LLVM::LLVMArrayType::get(i64, numbers.size()),
-          builder.getI64TensorAttr(numbers));
+      auto addArray = [&](std::string_view suffix, ArrayRef<int64_t> numbers) {
+        add(suffix, LLVM::LLVMArrayType::get(i64, numbers.size()),
+            builder.getI64TensorAttr(numbers));
+      };
+      addArray(runtime::gpuLaunchesSuffix, launches[kernel.getSymName()]);
+      if (auto own = products.find(kernel.getSymName()); own != products.end())
+        addArray(runtime::gpuProductsSuffix, own->second);
     }
   }
 
@@ -295,6 +300,9 @@ private:
         launches[kernel.getSymName()] = llvm::to_vector(
             function->getAttrOfType<DenseI64ArrayAttr>(kLaunchesAttr)
                 .asArrayRef());
+        if (auto own =
+                function->getAttrOfType<DenseI64ArrayAttr>(kProductsAttr))
+          products[kernel.getSymName()] = llvm::to_vector(own.asArrayRef());
       }
       kernel.setGrid(grid);
       kernel.setScratch(
@@ -326,6 +334,14 @@ private:
     return text;
   }
 
+  std::string productsText(StringRef kernel) {
+    auto found = products.find(kernel);
+    if (found == products.end())
+      return "";
+    size_t count = found->second.size() / runtime::GpuProduct::words;
+    return ", or cuBLASLt for " + countText(count, "product");
+  }
+
   /// Emits remarks about the tiles of kernels and the size of the code.
   void explain() {
     SymbolTableCollection symbols;
@@ -348,7 +364,8 @@ private:
         remark::passed(kernel.getLoc(),
                        decision(Stage::Codegen, "Phases", step))
             << ("@" + kernel.getSymName() + ": on a GPU, " +
-                phasesText(phases->second))
+                phasesText(phases->second) +
+                productsText(getRepresentative(kernel)))
                    .str();
     });
     for (auto binary : getOperation().getOps<device::BinaryOp>()) {
@@ -365,6 +382,8 @@ private:
 
   /// For code on GPUs, the numbers of blocks and threads of each phase.
   llvm::StringMap<SmallVector<int64_t>> launches;
+  /// And the products that a library may compute, in words of `GpuProduct`.
+  llvm::StringMap<SmallVector<int64_t>> products;
   llvm::StringMap<StringRef> equals; ///< For a kernel with an equal one before
                                      ///< it, the name of the first of these.
 };

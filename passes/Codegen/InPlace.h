@@ -29,6 +29,8 @@ inline constexpr llvm::StringLiteral kScratchAttr = "lockstep.scratch";
 inline constexpr llvm::StringLiteral kThreadsAttr = "lockstep.threads";
 inline constexpr llvm::StringLiteral kBlocksAttr = "lockstep.blocks";
 inline constexpr llvm::StringLiteral kLaunchesAttr = "lockstep.launches";
+/// Of a kernel, the words of its `runtime::GpuProduct`s, if it has some.
+inline constexpr llvm::StringLiteral kProductsAttr = "lockstep.products";
 
 /// Where a result of a kernel may be written.
 struct ResultPlace {

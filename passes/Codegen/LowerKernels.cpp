@@ -48,7 +48,8 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
   llvm::Expected<const CodegenTarget *> target = lookupTarget(options.target);
   if (target && (*target)->isGpu()) {
     LowerKernelPhasesPassOptions phases;
-    phases.tf32 = options.tf32;
+    phases.tf32 = options.products.tf32;
+    phases.libraryProducts = options.products.byLibrary;
     pm.addPass(createLowerKernelPhasesPass(phases));
     OpPassManager &function = pm.nest<func::FuncOp>();
     function.addPass(createExpandMathPass());
@@ -78,7 +79,9 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
 void lockstep::addLoweringDialects(DialectRegistry &registry) {
   for (StringRef target : {"x86-64-v3", "sm_80"}) {
     OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm, {target.str()});
+    KernelOptions options;
+    options.target = target;
+    buildLowerKernelsPipeline(pm, options);
     pm.getDependentDialects(registry);
   }
 }
@@ -94,7 +97,8 @@ struct LowerKernels : lockstep::impl::LowerKernelsPassBase<LowerKernels> {
 
   void runOnOperation() override {
     OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm, {target, level != "O0", checkBounds, tf32});
+    buildLowerKernelsPipeline(
+        pm, {target, level != "O0", checkBounds, {tf32, libraryProducts}});
     if (failed(runPipeline(pm, getOperation())))
       signalPassFailure();
   }

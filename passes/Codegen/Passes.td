@@ -88,7 +88,9 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     computes a tile from slices of the factors in shared memory, by tensor cores
     if the factors have 16 bits, or with the option `tf32`. Of loops that update
     single elements, such as a scatter, a thread executes the accesses to the
-    elements that belong to it. All else, such as other loops that carry
+    elements that belong to it. With the option `library-products`, a product of
+    matrices is a phase without its epilogue, but for a rounding, and the
+    attribute `lockstep.products` of the kernel describes it for a library. All else, such as other loops that carry
     tensors, is executed by a single block. Intermediate buffers are
     in working memory. What is left of the kernel is a declaration with
     `lockstep.launches`, the number of blocks and threads of each phase.
@@ -114,7 +116,8 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"tf32", "tf32", "bool", /*default=*/"false", "round the factors of products of f32 to tf32">];
+  let options = [Option<"tf32", "tf32", "bool", /*default=*/"false", "round the factors of products of f32 to tf32">,
+                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "describe products of matrices for cuBLASLt">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
@@ -278,7 +281,8 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let options = [Option<"target", "target", "std::string", /*default=*/"\"x86-64-v3\"", "instruction set to generate code for">,
                  Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
                  Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">,
-                 Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">];
+                 Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">,
+                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "on GPUs, describe products of matrices for cuBLASLt">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 
@@ -300,7 +304,8 @@ def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
   let options = [Option<"targets", "targets", "std::string", /*default=*/"\"x86-64-v3,x86-64-v4\"", "instruction sets, separated by commas">,
                  Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
                  Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">,
-                 Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">];
+                 Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">,
+                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "on GPUs, describe products of matrices for cuBLASLt">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

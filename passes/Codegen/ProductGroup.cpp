@@ -45,6 +45,34 @@ SmallVector<unsigned> ProductGroup::getDims(linalg::GenericOp op) const {
   return {};
 }
 
+/// Finds the buffers that only the group accesses.
+static void findRegisters(ProductGroup &group) {
+  group.registers.clear();
+  for (auto &[buffer, dims] : group.buffers)
+    if (buffer.getDefiningOp<memref::AllocOp>() &&
+        llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+          return user == group.product.op || user == group.fill ||
+                 llvm::is_contained(group.epilogue, user);
+        }))
+      group.registers.insert(buffer);
+  // Without a fill, the product accumulates to the value in memory.
+  if (!group.fill)
+    group.registers.erase(group.product.out->get());
+}
+
+void ProductGroup::keepEpilogue(size_t count) {
+  if (count == epilogue.size())
+    return;
+  epilogue.resize(count);
+  buffers.remove_if([&](const auto &entry) {
+    return entry.first != product.out->get() &&
+           llvm::none_of(epilogue, [&](linalg::GenericOp op) {
+             return llvm::is_contained(op.getDpsInits(), entry.first);
+           });
+  });
+  findRegisters(*this);
+}
+
 /// The scalar that a generic without inputs stores to all elements; null for
 /// other generics.
 static Value getFilledValue(linalg::GenericOp op) {
@@ -188,16 +216,7 @@ ProductGroup lockstep::collectProductGroup(const Product &product,
       break;
     }
   }
-  for (auto &[buffer, dims] : group.buffers)
-    if (buffer.getDefiningOp<memref::AllocOp>() &&
-        llvm::all_of(buffer.getUsers(), [&](Operation *user) {
-          return user == product.op || user == group.fill ||
-                 llvm::is_contained(group.epilogue, user);
-        }))
-      group.registers.insert(buffer);
-  // Without a fill, the product accumulates to the value in memory.
-  if (!group.fill)
-    group.registers.erase(product.out->get());
+  findRegisters(group);
   return group;
 }
 

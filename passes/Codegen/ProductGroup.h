@@ -29,6 +29,8 @@ struct ProductGroup {
     return epilogue.empty() ? product.op.getOperation()
                             : epilogue.back().getOperation();
   }
+  /// Takes all but the first `count` operations out of the epilogue.
+  void keepEpilogue(size_t count);
   /// For each dimension of an operation of the epilogue, the dimension of the
   /// product.
   llvm::SmallVector<unsigned> getDims(mlir::linalg::GenericOp op) const;

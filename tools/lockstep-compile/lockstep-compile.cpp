@@ -51,6 +51,9 @@ void releaseOptionName(llvm::StringRef name) {
 /// How source lines are printed with IR.
 enum class Locations { None, Short, Full };
 
+/// What computes products of matrices on GPUs.
+enum class Products { Generated, CublasLt };
+
 /// The options of the command line. Constructed in `main`, after names have
 /// been released.
 struct CommandLine {
@@ -136,6 +139,14 @@ struct CommandLine {
       cl::desc("on GPUs, round the factors of products of f32 to tf32, which "
                "has 10 bits of the mantissa instead of 23, for tensor cores"),
       cl::cat(category)};
+  cl::opt<Products> products{
+      "products", cl::desc("what computes products of matrices on GPUs"),
+      cl::values(clEnumValN(Products::Generated, "generated",
+                            "generated code (default)"),
+                 clEnumValN(Products::CublasLt, "cublaslt",
+                            "cuBLASLt, which the run then needs; generated "
+                            "code for what it does not support")),
+      cl::init(Products::Generated), cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
       cl::desc(
@@ -356,6 +367,7 @@ int main(int argc, char **argv) {
   options.reassociate = line.reassociate;
   options.checkBounds = line.checkBounds;
   options.tf32 = line.tf32;
+  options.libraryProducts = line.products == Products::CublasLt;
   options.topology = line.topology;
   options.overlap = line.overlap;
   options.orderKernels = line.orderKernels;

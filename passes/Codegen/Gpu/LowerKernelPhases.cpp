@@ -29,8 +29,6 @@ using namespace mlir;
 
 /// Of intermediate buffers, so that threads access whole segments of memory.
 static constexpr int64_t kAlignment = 256;
-/// Where an intermediate buffer is in the working memory of its kernel.
-static constexpr StringLiteral kOffsetAttr = "lockstep.offset";
 
 /// Refuses what threads would execute several times, and assertions.
 static LogicalResult checkOperations(func::FuncOp function) {
@@ -131,13 +129,15 @@ struct LowerKernelPhases
     OpBuilder builder(function);
     SmallVector<int64_t> launches;
     std::string symbol = runtime::gpuSymbol(function.getSymName().str());
-    size_t count = splitPhases(function, tf32).size();
+    SmallVector<int64_t> products;
+    GpuProductOptions options{tf32, libraryProducts};
+    size_t count = splitPhases(function, options).size();
     for (size_t i = 0; i < count; ++i) {
       // In the same order in each copy.
       func::FuncOp copy = function.clone();
       copy.setSymName(runtime::gpuPhaseSymbol(symbol, i));
       builder.insert(copy);
-      std::vector<Phase> phases = splitPhases(copy, tf32);
+      std::vector<Phase> phases = splitPhases(copy, options);
       Phase &phase = phases[i];
       keepOnly(copy, phase);
       if (phase.product)
@@ -151,6 +151,10 @@ struct LowerKernelPhases
       copy->setAttr(kThreadsAttr, builder.getI64IntegerAttr(phase.threads));
       copy->setAttr(kBlocksAttr, builder.getI64IntegerAttr(phase.blocks));
       launches.append({phase.blocks, phase.threads});
+      if (phase.libraryProduct) {
+        phase.libraryProduct->phase = i;
+        llvm::append_range(products, phase.libraryProduct->toWords());
+      }
     }
     // A kernel that computes nothing: no blocks are launched.
     if (launches.empty())
@@ -160,6 +164,8 @@ struct LowerKernelPhases
     function.setPrivate();
     function->removeAttr(kNumBuffersAttr);
     function->setAttr(kLaunchesAttr, builder.getDenseI64ArrayAttr(launches));
+    if (!products.empty())
+      function->setAttr(kProductsAttr, builder.getDenseI64ArrayAttr(products));
     function->setAttr(kGridAttr, builder.getI64IntegerAttr(1));
     return success();
   }

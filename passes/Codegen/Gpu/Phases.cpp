@@ -113,19 +113,24 @@ static bool hasOutsideUsers(const Phase &phase) {
 
 /// The products of the entry block that are computed by tiles, with what is
 /// fused with them.
-static std::vector<Phase> findProducts(func::FuncOp function, bool tf32) {
+static std::vector<Phase> findProducts(func::FuncOp function,
+                                       const GpuProductOptions &options) {
   std::vector<Phase> phases;
   llvm::SmallDenseSet<Operation *> used;
   for (auto op : function.getBody().front().getOps<linalg::GenericOp>()) {
     std::optional<Product> product = matchProduct(op);
     std::optional<ProductTiles> tiles;
     if (product && !used.contains(op))
-      tiles = chooseProductTiles(*product, tf32);
+      tiles = chooseProductTiles(*product, options.tf32);
     if (!tiles)
       continue;
     Phase phase;
     phase.kind = Phase::Kind::Tiles;
     phase.product = collectProductGroup(*product, function);
+    if (options.byLibrary)
+      phase.libraryProduct = takeLibraryProduct(*phase.product);
+    if (phase.libraryProduct)
+      phase.libraryProduct->roundsFactors = options.tf32;
     phase.tiles = *tiles;
     phase.blocks = tiles->blocks;
     phase.threads = tiles->getThreads();
@@ -140,13 +145,14 @@ static std::vector<Phase> findProducts(func::FuncOp function, bool tf32) {
   return phases;
 }
 
-std::vector<Phase> lockstep::splitPhases(func::FuncOp function, bool tf32) {
+std::vector<Phase> lockstep::splitPhases(func::FuncOp function,
+                                         const GpuProductOptions &options) {
   Block &body = function.getBody().front();
   Aliases aliases(function);
   auto isShared = [&](Operation *op) {
     return isTransparent(op, aliases) || isa<memref::DeallocOp>(op);
   };
-  std::vector<Phase> products = findProducts(function, tf32);
+  std::vector<Phase> products = findProducts(function, options);
   llvm::DenseMap<Operation *, Phase *> productOf;
   for (Phase &phase : products)
     for (Operation *op : phase.ops)

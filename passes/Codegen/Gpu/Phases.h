@@ -3,7 +3,9 @@
 #ifndef LOCKSTEP_PASSES_CODEGEN_GPU_PHASES_H
 #define LOCKSTEP_PASSES_CODEGEN_GPU_PHASES_H
 
+#include "passes/Codegen/Codegen.h"
 #include "passes/Codegen/Gpu/EmitTiles.h"
+#include "passes/Codegen/Gpu/LibraryProduct.h"
 #include "passes/Codegen/Gpu/UpdateNest.h"
 #include "passes/Codegen/LoopGroup.h"
 
@@ -43,6 +45,8 @@ struct Phase {
   /// The product and its epilogue, for `Tiles`.
   std::optional<ProductGroup> product;
   ProductTiles tiles;
+  /// The same for a library, if one may compute it.
+  std::optional<runtime::GpuProduct> libraryProduct;
   /// The number of outer loops that are distributed, and of their iterations.
   unsigned depth = 0;
   int64_t iterations = 1;
@@ -51,8 +55,9 @@ struct Phase {
 
 /// Divides a kernel on memory into phases. Operations that belong to none have
 /// no effects, or read memory that the kernel does not write: every phase may
-/// repeat them. If `tf32`, the factors of products may be rounded.
-std::vector<Phase> splitPhases(mlir::func::FuncOp function, bool tf32);
+/// repeat them.
+std::vector<Phase> splitPhases(mlir::func::FuncOp function,
+                               const GpuProductOptions &options);
 
 } // namespace lockstep
 

@@ -1,0 +1,277 @@
+//===- LibraryProduct.cpp - Products that a library computes --------------===//
+
+#include "passes/Codegen/Gpu/LibraryProduct.h"
+
+#include "passes/Codegen/InPlace.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace lockstep;
+using namespace mlir;
+using artifact::ElementType;
+using runtime::GpuMatrix;
+using runtime::GpuProduct;
+
+/// More calls for one phase take longer than generated code.
+static constexpr int64_t kMostRepeats = 64;
+
+namespace {
+
+/// A buffer of a kernel, and the distance in it between neighbors along each
+/// dimension of a product.
+struct StridedOperand {
+  GpuMatrix matrix;
+  SmallVector<int64_t> strides;
+};
+
+/// Dimensions that are one in memory, in all operands of a product.
+struct Collapsed {
+  int64_t size = 1;
+  /// In the left and the right factor, and in the result.
+  std::array<int64_t, 3> strides{};
+};
+
+} // namespace
+
+static std::optional<ElementType> getElement(Type type) {
+  if (type.isF16())
+    return ElementType::f16;
+  if (type.isBF16())
+    return ElementType::bf16;
+  if (type.isF32())
+    return ElementType::f32;
+  if (type.isF64())
+    return ElementType::f64;
+  return std::nullopt;
+}
+
+/// The operand `memref` of a product with so many dimensions, where index i is
+/// dimension `indices[i]`. None if its place is not known at compile time.
+static std::optional<StridedOperand>
+describe(Value memref, ArrayRef<unsigned> indices, size_t numDims) {
+  auto type = cast<MemRefType>(memref.getType());
+  std::optional<ElementType> element = getElement(type.getElementType());
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (!element || failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return std::nullopt;
+  StridedOperand operand;
+  operand.matrix.element = uint64_t(*element);
+  operand.matrix.offset = offset * runtime::elementSize(*element);
+  Value buffer = getBuffer(memref);
+  if (cast<MemRefType>(buffer.getType()).getElementType() !=
+      type.getElementType())
+    return std::nullopt;
+  if (auto argument = dyn_cast<BlockArgument>(buffer)) {
+    if (!isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+      return std::nullopt;
+    operand.matrix.buffer = argument.getArgNumber();
+  } else if (auto alloc = buffer.getDefiningOp<memref::AllocOp>()) {
+    // Working memory is the last buffer.
+    auto function = alloc->getParentOfType<func::FuncOp>();
+    operand.matrix.buffer =
+        function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt() - 1;
+    operand.matrix.offset +=
+        alloc->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
+  } else {
+    return std::nullopt;
+  }
+  operand.strides.assign(numDims, 0);
+  for (auto [dim, stride] : llvm::zip_equal(indices, strides))
+    operand.strides[dim] = stride;
+  return operand;
+}
+
+static std::optional<StridedOperand> describe(const Product &product,
+                                              OpOperand *factor) {
+  AffineMap map = product.getMap(factor);
+  if (!map.isProjectedPermutation())
+    return std::nullopt;
+  SmallVector<unsigned> indices =
+      llvm::map_to_vector(map.getResults(), [](AffineExpr result) {
+        return cast<AffineDimExpr>(result).getPosition();
+      });
+  return describe(factor->get(), indices, product.sizes.size());
+}
+
+namespace {
+
+/// Collapses the dimensions of a product to those of matrices.
+class MatrixBuilder {
+public:
+  MatrixBuilder(const Product &product,
+                std::array<const StridedOperand *, 3> operands)
+      : product(product), operands(operands) {}
+
+  /// Takes all of `dims` that are one dimension with `inner`, the innermost of
+  /// them.
+  Collapsed collapse(unsigned inner, SmallVector<unsigned> &dims) {
+    Collapsed all = getDim(inner);
+    auto *next = dims.begin();
+    while (next != dims.end()) {
+      Collapsed outer = getDim(*next);
+      if (!isOutside(outer, all)) {
+        ++next;
+        continue;
+      }
+      all.size *= outer.size;
+      dims.erase(next);
+      next = dims.begin();
+    }
+    return all;
+  }
+
+  /// Takes as many iterations as possible of `dims`, which have more than one.
+  Collapsed collapseMost(SmallVector<unsigned> &dims) {
+    Collapsed most;
+    SmallVector<unsigned> left;
+    for (unsigned inner : dims) {
+      SmallVector<unsigned> others(dims);
+      llvm::erase(others, inner);
+      Collapsed found = collapse(inner, others);
+      if (found.size > most.size) {
+        most = found;
+        left = others;
+      }
+    }
+    dims = left;
+    return most;
+  }
+
+private:
+  Collapsed getDim(unsigned dim) const {
+    Collapsed result;
+    result.size = product.sizes[dim];
+    for (auto [stride, operand] : llvm::zip_equal(result.strides, operands))
+      stride = operand->strides[dim];
+    return result;
+  }
+
+  static bool isOutside(const Collapsed &outer, const Collapsed &inner) {
+    return llvm::all_of(llvm::zip_equal(outer.strides, inner.strides),
+                        [&](auto strides) {
+                          auto [outside, inside] = strides;
+                          return outside == inside * inner.size;
+                        });
+  }
+
+  const Product &product;
+  std::array<const StridedOperand *, 3> operands;
+};
+
+} // namespace
+
+/// Leaves out loops of one iteration.
+static SmallVector<unsigned> getLongDims(const Product &product,
+                                         ArrayRef<unsigned> dims) {
+  SmallVector<unsigned> result(dims);
+  llvm::erase_if(result, [&](unsigned dim) { return product.sizes[dim] == 1; });
+  return result;
+}
+
+/// The product of these operands as one of matrices; none if it is not one.
+static std::optional<GpuProduct> makeProduct(const Product &product,
+                                             StridedOperand left,
+                                             StridedOperand right,
+                                             StridedOperand result) {
+  MatrixBuilder builder(product, {&left, &right, &result});
+  SmallVector<unsigned> rowDims = getLongDims(product, product.rowDims),
+                        kDims = getLongDims(product, product.kDims), batchDims,
+                        columnDims;
+  for (unsigned dim : getLongDims(product, product.outerDims))
+    (left.strides[dim] ? batchDims : columnDims).push_back(dim);
+  if (!product.row || kDims.empty())
+    return std::nullopt;
+  rowDims.push_back(*product.row);
+  Collapsed rows = builder.collapseMost(rowDims),
+            columns = builder.collapse(product.column, columnDims),
+            depth = builder.collapseMost(kDims);
+  // What is no dimension of a matrix is one of batches.
+  batchDims.append(rowDims);
+  batchDims.append(columnDims);
+  SmallVector<Collapsed> batches;
+  while (!batchDims.empty())
+    batches.push_back(builder.collapseMost(batchDims));
+  llvm::stable_sort(batches, [](const Collapsed &a, const Collapsed &b) {
+    return a.size > b.size;
+  });
+  batches.resize(std::max<size_t>(batches.size(), 2));
+  if (!kDims.empty() || batches.size() > 2 || batches[1].size > kMostRepeats)
+    return std::nullopt;
+
+  GpuProduct found;
+  found.rows = rows.size;
+  found.columns = columns.size;
+  found.depth = depth.size;
+  found.batches = batches[0].size;
+  found.repeats = batches[1].size;
+  const std::array<StridedOperand *, 3> operands = {&left, &right, &result};
+  const std::array<const Collapsed *, 3> vertical = {&rows, &depth, &rows},
+                                         horizontal = {&depth, &columns,
+                                                       &columns};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    GpuMatrix &matrix = operands[i]->matrix;
+    matrix.rowStride = vertical[i]->strides[i];
+    matrix.columnStride = horizontal[i]->strides[i];
+    matrix.batchStride = batches[0].strides[i];
+    matrix.repeatStride = batches[1].strides[i];
+  }
+  found.left = left.matrix;
+  found.right = right.matrix;
+  found.result = result.matrix;
+  return found;
+}
+
+/// Whether an operation stores its input, of f32, rounded.
+static bool isRounding(linalg::GenericOp op, Value input) {
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getDpsInputOperand(0)->get() != input)
+    return false;
+  auto round = op.getBlock()->getTerminator()->getOperand(0);
+  auto truncate = round.getDefiningOp<arith::TruncFOp>();
+  return truncate && truncate.getIn() == op.getRegionInputArgs()[0] &&
+         truncate->getBlock() == op.getBlock();
+}
+
+std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group) {
+  const Product &product = group.product;
+  if (group.fill && !matchPattern(group.initial, m_AnyZeroFloat()))
+    return std::nullopt;
+  Value out = product.out->get();
+  size_t epilogue = 0;
+  Value stored = out;
+  if (!group.epilogue.empty() && isRounding(group.epilogue.front(), out) &&
+      group.registers.contains(out) &&
+      llvm::none_of(llvm::drop_begin(group.epilogue), [&](Operation *op) {
+        return llvm::is_contained(op->getOperands(), out);
+      })) {
+    epilogue = 1;
+    stored = group.epilogue.front().getDpsInits().front();
+  }
+  std::optional<StridedOperand> left = describe(product, product.lhs),
+                                right = describe(product, product.rhs),
+                                result = describe(stored, group.buffers[stored],
+                                                  product.sizes.size());
+  if (!left || !right || !result)
+    return std::nullopt;
+  std::optional<GpuProduct> found =
+      makeProduct(product, *left, *right, *result);
+  if (!found)
+    return std::nullopt;
+  found->accumulates = !group.fill;
+  // The same rules as of the code that reads it.
+  std::array<int64_t, GpuProduct::words> words = found->toWords();
+  std::array<uint64_t, GpuProduct::words> given;
+  llvm::copy(words, given.begin());
+  auto function = product.op->getParentOfType<func::FuncOp>();
+  int64_t buffers =
+      function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt();
+  if (!GpuProduct::read(given, buffers, /*phases=*/1))
+    return std::nullopt;
+  group.keepEpilogue(epilogue);
+  return found;
+}

@@ -1,0 +1,153 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases{library-products})" --split-input-file | FileCheck %s
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases{library-products tf32})" --split-input-file | FileCheck %s --check-prefix=TF32
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases)" --split-input-file | FileCheck %s --check-prefix=GENERATED
+
+// GENERATED-NOT: lockstep.products
+
+// Words: phase, rows, columns, depth, batches, repeats, whether it accumulates, whether factors are rounded; and of each matrix the buffer, the
+// offset in bytes, the element type, and the strides of rows, columns, batches and repeats.
+// CHECK-LABEL: func.func @plain$0
+// CHECK: func.func private @plain
+// CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
+// CHECK-SAME: 0, 0, 11, 64, 1, 0, 0,
+// CHECK-SAME: 1, 0, 11, 48, 1, 0, 0,
+// CHECK-SAME: 2, 0, 11, 48, 1, 0, 0>
+// TF32: func.func private @plain
+// TF32-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 1,
+device.kernel @plain(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>) -> tensor<32x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<32x64xf32>, tensor<64x48xf32>) outs(%f : tensor<32x48xf32>) -> tensor<32x48xf32>
+  device.yield %m : tensor<32x48xf32>
+}
+
+// -----
+
+// A slice of a factor begins at its row 4, with the strides of all of it. The products are added to what the result has, a copy of an argument.
+// CHECK: func.func private @accumulating
+// CHECK-SAME: lockstep.products = array<i64: {{[0-9]+}}, 32, 48, 64, 1, 1, 1, 0,
+// CHECK-SAME: 0, 1280, 11, 80, 1, 0, 0,
+// CHECK-SAME: 1, 0, 11, 48, 1, 0, 0,
+// CHECK-SAME: 3, 0, 11, 48, 1, 0, 0>
+device.kernel @accumulating(%x: tensor<36x80xf32>, %w: tensor<64x48xf32>, %c: tensor<32x48xf32>) -> tensor<32x48xf32> attributes {in_place = array<i64: 2>} {
+  %s = tensor.extract_slice %x[4, 0] [32, 64] [1, 1] : tensor<36x80xf32> to tensor<32x64xf32>
+  %m = linalg.matmul ins(%s, %w : tensor<32x64xf32>, tensor<64x48xf32>) outs(%c : tensor<32x48xf32>) -> tensor<32x48xf32>
+  device.yield %m : tensor<32x48xf32>
+}
+
+// -----
+
+// What follows is a phase of its own, and reads the product from working memory. Of an attention, heads are the batches of the first loop.
+// CHECK-LABEL: func.func @scores$0
+// CHECK-NOT: math.exp
+// CHECK-LABEL: func.func @scores$1
+// CHECK: math.exp
+// CHECK: func.func private @scores
+// CHECK-SAME: lockstep.products = array<i64: 0, 32, 24, 16, 4, 2, 0, 0,
+// CHECK-SAME: 0, 0, 11, 64, 1, 16, 2048,
+// CHECK-SAME: 1, 0, 11, 1, 64, 16, 1536,
+// CHECK-SAME: 3, 0, 11, 24, 1, 768, 3072>
+#q = affine_map<(b, h, q, t, d) -> (b, q, h, d)>
+#k = affine_map<(b, h, q, t, d) -> (b, t, h, d)>
+#s = affine_map<(b, h, q, t, d) -> (b, h, q, t)>
+#id = affine_map<(b, h, q, t) -> (b, h, q, t)>
+device.kernel @scores(%q: tensor<2x32x4x16xf32>, %k: tensor<2x24x4x16xf32>) -> tensor<2x4x32x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x4x32x24xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4x32x24xf32>) -> tensor<2x4x32x24xf32>
+  %m = linalg.generic {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<2x32x4x16xf32>, tensor<2x24x4x16xf32>) outs(%f : tensor<2x4x32x24xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x4x32x24xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%m : tensor<2x4x32x24xf32>) outs(%e : tensor<2x4x32x24xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x4x32x24xf32>
+  device.yield %r : tensor<2x4x32x24xf32>
+}
+
+// -----
+
+// A rounding to 16 bits is part of the product, which stores no sums of 32 bits: the result has the element type 10, bf16.
+// CHECK-LABEL: func.func @rounded$0
+// CHECK-NOT: func.func @rounded$1
+// CHECK: func.func private @rounded
+// CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
+// CHECK-SAME: 0, 0, 10, 64, 1, 0, 0,
+// CHECK-SAME: 1, 0, 10, 1, 64, 0, 0,
+// CHECK-SAME: 2, 0, 10, 48, 1, 0, 0>
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (j, k)>
+#r = affine_map<(i, j, k) -> (i, j)>
+#same = affine_map<(i, j) -> (i, j)>
+device.kernel @rounded(%x: tensor<32x64xbf16>, %w: tensor<48x64xbf16>) -> tensor<32x48xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x48xf32>
+  %n = tensor.empty() : tensor<32x48xbf16>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %m = linalg.generic {indexing_maps = [#x, #w, #r], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<32x64xbf16>, tensor<48x64xbf16>) outs(%f : tensor<32x48xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.extf %b : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %c, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<32x48xf32>
+  %t = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%m : tensor<32x48xf32>) outs(%n : tensor<32x48xbf16>) {
+  ^bb0(%a: f32, %b: bf16):
+    %0 = arith.truncf %a : f32 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<32x48xbf16>
+  device.yield %t : tensor<32x48xbf16>
+}
+
+// -----
+
+// Left to generated code: a convolution, sums that begin with another number than zero, and factors of two types.
+// CHECK-NOT: lockstep.products
+// CHECK: func.func private @convolution
+// CHECK-NOT: lockstep.products
+device.kernel @convolution(%x: tensor<4x18x18x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor<4x16x16x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x16x16x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x16x16x32xf32>) -> tensor<4x16x16x32xf32>
+  %m = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<4x18x18x16xf32>, tensor<3x3x16x32xf32>) outs(%f : tensor<4x16x16x32xf32>) -> tensor<4x16x16x32xf32>
+  device.yield %m : tensor<4x16x16x32xf32>
+}
+
+// CHECK: func.func private @fromOne
+// CHECK-NOT: lockstep.products
+device.kernel @fromOne(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>) -> tensor<32x48xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<32x48xf32>
+  %f = linalg.fill ins(%one : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<32x64xf32>, tensor<64x48xf32>) outs(%f : tensor<32x48xf32>) -> tensor<32x48xf32>
+  device.yield %m : tensor<32x48xf32>
+}
+
+// CHECK: func.func private @mixed
+// CHECK-NOT: lockstep.products
+#xm = affine_map<(i, j, k) -> (i, k)>
+#wm = affine_map<(i, j, k) -> (k, j)>
+#rm = affine_map<(i, j, k) -> (i, j)>
+device.kernel @mixed(%x: tensor<32x64xf16>, %w: tensor<64x48xf32>) -> tensor<32x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %m = linalg.generic {indexing_maps = [#xm, #wm, #rm], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<32x64xf16>, tensor<64x48xf32>) outs(%f : tensor<32x48xf32>) {
+  ^bb0(%a: f16, %b: f32, %c: f32):
+    %0 = arith.extf %a : f16 to f32
+    %1 = arith.mulf %0, %b : f32
+    %2 = arith.addf %c, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<32x48xf32>
+  device.yield %m : tensor<32x48xf32>
+}
