@@ -105,6 +105,8 @@ lockstep_add_plugin(cuda
   device/cuda/CudaGraph.cpp
   device/cuda/CudaModule.cpp
   device/cuda/CudaQueue.cpp
+  device/cuda/CublasLtApi.cpp
+  device/cuda/CudaProducts.cpp
   device/cuda/CudaReductions.cpp
   device/cuda/CudaTarget.cpp
   device/cuda/CudaWatch.cpp

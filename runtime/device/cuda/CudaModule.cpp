@@ -2,6 +2,7 @@
 
 #include "runtime/device/cuda/CudaModule.h"
 
+#include "runtime/artifact/GpuProducts.h"
 #include "runtime/artifact/GpuSymbols.h"
 #include "runtime/artifact/KernelArguments.h"
 
@@ -102,6 +103,31 @@ Expected<CudaKernel::Phase> CudaModule::findPhase(const std::string &code,
   return found;
 }
 
+/// The products of a kernel, and the library for them.
+Expected<std::vector<GpuProduct>>
+CudaModule::readProducts(const artifact::Kernel &kernel,
+                         const std::string &code, size_t phases) const {
+  std::string symbol = gpuSymbol(code) + std::string(gpuProductsSuffix);
+  std::vector<uint64_t> words;
+  LOCKSTEP_RETURN_IF_ERROR(readGlobal(symbol).moveTo(words));
+  const artifact::Arguments *arguments = kernel.arguments();
+  size_t buffers = arguments && arguments->bytes()
+                       ? arguments->bytes()->size() + (arguments->scratch() > 0)
+                       : 0;
+  std::optional<std::vector<GpuProduct>> products =
+      GpuProduct::read(words, buffers, phases);
+  if (!products)
+    return corrupted(fmt::format(
+        "kernel '{}': expected products of its {} buffers in its {} phases, "
+        "found other numbers in '{}' of the binary for target '{}'",
+        code, buffers, phases, symbol, name));
+  if (!products->empty() && !library)
+    if (Status status = CublasLt::create(context).moveTo(library); !status.ok())
+      return status.withContext(fmt::format(
+          "kernel '{}' has products for cuBLASLt (--products=cublaslt)", code));
+  return std::move(*products);
+}
+
 Expected<KernelHandle>
 CudaModule::kernel(const artifact::Kernel &kernel) const {
   std::string code = (kernel.code() ? kernel.code() : kernel.symbol())->str();
@@ -122,6 +148,9 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
         "kernel '{}': expected pairs of numbers '{}' in the binary for target "
         "'{}', found {} numbers",
         code, symbol, name, launches.size()));
+  std::vector<GpuProduct> products;
+  LOCKSTEP_RETURN_IF_ERROR(
+      readProducts(kernel, code, launches.size() / 2).moveTo(products));
   CudaKernel loaded;
   loaded.name = code;
   for (uint32_t phase = 0; phase < launches.size() / 2; ++phase) {
@@ -132,7 +161,11 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
         findPhase(code, phase, launches[2 * phase], launches[2 * phase + 1]);
     if (!found)
       return found.status();
-    loaded.phases.push_back(*found);
+    loaded.phases.push_back(std::move(*found));
+    for (const GpuProduct &product : products)
+      if (product.phase == phase)
+        loaded.phases.back().product =
+            std::make_shared<CudaProduct>(library, product);
   }
   const CudaKernel &kept =
       kernels.emplace(code, std::move(loaded)).first->second;

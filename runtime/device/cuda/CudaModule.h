@@ -5,6 +5,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/CudaProducts.h"
 
 #include <map>
 #include <memory>
@@ -19,13 +20,16 @@ struct CudaKernel {
   struct Phase {
     CUfunction function = nullptr;
     uint32_t blocks = 0, threads = 0;
+    /// What computes the phase where the library supports it; null: nothing
+    /// does but the function.
+    std::shared_ptr<CudaProduct> product = nullptr;
   };
   std::string name;
   /// Executed one after the other.
   std::vector<Phase> phases;
 };
 
-/// The kernels of an artifact, as described in GpuSymbols.h.
+/// The kernels of an artifact, as described in GpuSymbols.h and GpuProducts.h.
 class CudaModule final : public Module {
 public:
   /// Errors: those of `chooseCudaBinary`, and what the driver says about an
@@ -50,6 +54,9 @@ private:
   Expected<CudaKernel::Phase> findPhase(const std::string &code, uint32_t phase,
                                         uint64_t blocks,
                                         uint64_t threads) const;
+  Expected<std::vector<GpuProduct>> readProducts(const artifact::Kernel &kernel,
+                                                 const std::string &code,
+                                                 size_t phases) const;
 
   std::shared_ptr<CudaContext> context;
   CUmodule module = nullptr;
@@ -57,6 +64,8 @@ private:
   mutable std::mutex mutex;
   /// Equal kernels share their code. Addresses are those of handles.
   mutable std::map<std::string, CudaKernel> kernels;
+  /// Null until a kernel needs it.
+  mutable std::shared_ptr<CublasLt> library;
 };
 
 } // namespace lockstep::runtime

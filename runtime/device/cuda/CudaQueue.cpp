@@ -57,6 +57,8 @@ CudaQueue::~CudaQueue() {
     keepForever(std::move(callbacks));
   for (CUdeviceptr table : tables)
     context->free(table);
+  if (workspace)
+    context->free(workspace);
   context->giveBack(stream, isUsable);
 }
 
@@ -214,6 +216,15 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
       const CudaKernel::Phase &next = kernel.phases[phase];
       if (next.blocks == 0)
         continue;
+      if (next.product) {
+        Expected<bool> isEnqueued = multiply(*next.product, buffers);
+        if (!isEnqueued) {
+          fail(isEnqueued.status().withContext(describe()));
+          return CUDA_SUCCESS;
+        }
+        if (*isEnqueued)
+          continue;
+      }
       CUresult result = api.cuLaunchKernel(
           next.function, next.blocks, 1, 1, next.threads, 1, 1,
           /*sharedMemBytes=*/0, stream.stream, parameters.data(), nullptr);
@@ -222,6 +233,20 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
     }
     return CUDA_SUCCESS;
   });
+}
+
+Expected<bool> CudaQueue::multiply(CudaProduct &product,
+                                   std::span<std::byte *const> buffers) {
+  std::optional<CudaProduct::Plan> plan;
+  LOCKSTEP_RETURN_IF_ERROR(product.plan(buffers).moveTo(plan));
+  if (!plan)
+    return false;
+  if (plan->workspaceBytes > 0 && !workspace)
+    LOCKSTEP_RETURN_IF_ERROR(
+        context->allocate(CublasLt::workspaceBytes).moveTo(workspace));
+  LOCKSTEP_RETURN_IF_ERROR(
+      product.enqueue(*plan, buffers, workspace, stream.stream));
+  return true;
 }
 
 void CudaQueue::copy(const RowCopy &rows) {

@@ -82,6 +82,9 @@ private:
   void fail(const Status &error);
   std::string firstLaunchAfter(uint64_t executed) const;
 
+  /// Enqueues the product of a phase. False: the library does not support it.
+  Expected<bool> multiply(CudaProduct &product,
+                          std::span<std::byte *const> buffers);
   CUresult copyRows(const RowCopy &rows);
   CUresult fillBytes(CUdeviceptr to, uint64_t bytes, uint32_t pattern);
   CUresult launchReduction(const CudaReduction &kernels,
@@ -121,6 +124,8 @@ private:
   /// ones replace smaller ones, which are freed with the queue.
   std::vector<CUdeviceptr> tables;
   uint64_t tableSize = 0;
+  /// For products by cuBLASLt; 0 until one needs it.
+  CUdeviceptr workspace = 0;
 
   std::atomic<bool> isFailed{false};
   mutable std::mutex errorMutex;

@@ -26,12 +26,11 @@ VARIANTS = (
     "--topology=ethernet-25g --shard-update=off",
     "--topology=torus-3d --shard-update=on",
     "--reassociate",
-    # Not for GPUs.
-    *([] if targets.DEVICE == "cuda" else ["--check-bounds"]),
+    "--products=cublaslt" if targets.DEVICE == "cuda" else "--check-bounds",
 )
 
 #: Options that may round differently than plain `-O2`.
-REASSOCIATING = ("--reassociate",)
+REASSOCIATING = ("--reassociate", "--products=cublaslt")
 
 #: Perturbed executions that show how far roundings go.
 PERTURBATIONS = 3

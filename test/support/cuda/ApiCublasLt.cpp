@@ -1,0 +1,417 @@
+//===- ApiCublasLt.cpp - cuBLASLt without GPUs ----------------------------===//
+//
+// The functions of libcublasLt.so.12 that the device `cuda` calls. Products are
+// summed in f64, and rounded once. Operands that are not aligned to 16 bytes
+// are not supported, as by some of the library's algorithms. A product fills
+// its working memory, and finds an error at its end if another one has done so
+// meanwhile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Api.h"
+#include "MemoryTable.h"
+
+#include <cmath>
+#include <cstring>
+
+// Names of its functions have the visibility of the driver's.
+#pragma GCC visibility push(default)
+#include "runtime/device/cuda/CublasLt.h"
+#pragma GCC visibility pop
+
+using namespace lockstep::standin;
+
+struct cublasLtContext {
+  Context *context = nullptr;
+};
+
+struct cublasLtMatmulDescOpaque_t {
+  cublasComputeType_t compute{};
+  cudaDataType_t scale{};
+  cublasOperation_t operations[2] = {CUBLAS_OP_N, CUBLAS_OP_N};
+};
+
+struct cublasLtMatrixLayoutOpaque_t {
+  cudaDataType_t type{};
+  uint64_t rows = 0, columns = 0;
+  int64_t leading = 0, batchStride = 0;
+  int32_t batches = 1;
+};
+
+struct cublasLtMatmulPreferenceOpaque_t {
+  uint64_t workspaceBytes = 0;
+  uint32_t reductionSchemes = 7;
+  uint32_t alignments[4] = {256, 256, 256, 256};
+};
+
+namespace {
+
+constexpr auto executionFailed = cublasStatus_t(13);
+/// Of an algorithm for these operands.
+constexpr uint64_t workspaceBytes = 4096, algorithmMark = 0x4c74;
+
+uint64_t sizeOf(cudaDataType_t type) {
+  switch (type) {
+  case CUDA_R_16F:
+  case CUDA_R_16BF:
+    return 2;
+  case CUDA_R_32F:
+    return 4;
+  case CUDA_R_64F:
+    return 8;
+  }
+  return 0;
+}
+
+double load(const std::byte *from, cudaDataType_t type) {
+  auto read = [&](auto value) {
+    std::memcpy(&value, from, sizeof(value));
+    return value;
+  };
+  switch (type) {
+  case CUDA_R_16F:
+    return double(read(_Float16()));
+  case CUDA_R_16BF: {
+    uint32_t bits = uint32_t(read(uint16_t())) << 16;
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  case CUDA_R_32F:
+    return read(float());
+  case CUDA_R_64F:
+    return read(double());
+  }
+  return 0;
+}
+
+/// The nearest number of `bits` explicit bits of the mantissa, of which an f32
+/// has more; ties go away from zero for tf32, to even else.
+float roundMantissa(float value, int bits, bool isTf32) {
+  if (!std::isfinite(value))
+    return value;
+  uint32_t word;
+  std::memcpy(&word, &value, sizeof(word));
+  int dropped = 23 - bits;
+  uint32_t half = uint32_t(1) << (dropped - 1);
+  word += isTf32 ? half : half - 1 + (word >> dropped & 1);
+  word &= ~((uint32_t(1) << dropped) - 1);
+  std::memcpy(&value, &word, sizeof(value));
+  return value;
+}
+
+void store(std::byte *to, cudaDataType_t type, double value) {
+  auto write = [&](auto narrow) { std::memcpy(to, &narrow, sizeof(narrow)); };
+  switch (type) {
+  case CUDA_R_16F:
+    return write(_Float16(float(value)));
+  case CUDA_R_16BF: {
+    float rounded = roundMantissa(float(value), 7, /*isTf32=*/false);
+    uint32_t bits;
+    std::memcpy(&bits, &rounded, sizeof(bits));
+    return write(uint16_t(bits >> 16 | (std::isnan(rounded) ? 0x40 : 0)));
+  }
+  case CUDA_R_32F:
+    return write(float(value));
+  case CUDA_R_64F:
+    return write(value);
+  }
+}
+
+/// The operands of a product, in column-major order.
+struct Operand {
+  const cublasLtMatrixLayoutOpaque_t *layout = nullptr;
+  cublasOperation_t operation = CUBLAS_OP_N;
+
+  uint64_t rows() const {
+    return operation == CUBLAS_OP_N ? layout->rows : layout->columns;
+  }
+  uint64_t columns() const {
+    return operation == CUBLAS_OP_N ? layout->columns : layout->rows;
+  }
+  uint64_t offset(int32_t batch, uint64_t row, uint64_t column) const {
+    if (operation != CUBLAS_OP_N)
+      std::swap(row, column);
+    return (uint64_t(batch) * uint64_t(layout->batchStride) + row +
+            column * uint64_t(layout->leading)) *
+           sizeOf(layout->type);
+  }
+  /// From the first element to behind the last one.
+  uint64_t bytes() const {
+    return offset(layout->batches - 1, rows() - 1, columns() - 1) +
+           sizeOf(layout->type);
+  }
+  bool isValid() const {
+    return sizeOf(layout->type) > 0 && layout->rows > 0 &&
+           layout->columns > 0 && layout->leading >= int64_t(layout->rows) &&
+           layout->batches > 0 && layout->batchStride >= 0;
+  }
+};
+
+struct Product {
+  cublasLtMatmulDescOpaque_t operation;
+  cublasLtMatrixLayoutOpaque_t layouts[3];
+
+  Product(const cublasLtMatmulDescOpaque_t &operation,
+          const cublasLtMatrixLayoutOpaque_t &a,
+          const cublasLtMatrixLayoutOpaque_t &b,
+          const cublasLtMatrixLayoutOpaque_t &d)
+      : operation(operation), layouts{a, b, d} {}
+
+  Operand a() const { return {&layouts[0], operation.operations[0]}; }
+  Operand b() const { return {&layouts[1], operation.operations[1]}; }
+  Operand d() const { return {&layouts[2], CUBLAS_OP_N}; }
+
+  bool isValid() const {
+    int32_t batches = layouts[2].batches;
+    return a().isValid() && b().isValid() && d().isValid() &&
+           a().rows() == d().rows() && b().columns() == d().columns() &&
+           a().columns() == b().rows() && layouts[0].batches == batches &&
+           layouts[1].batches == batches;
+  }
+  bool isSupported() const {
+    cudaDataType_t factor = layouts[0].type, result = layouts[2].type;
+    if (factor != layouts[1].type)
+      return false;
+    if (factor == CUDA_R_64F)
+      return result == factor && operation.compute == CUBLAS_COMPUTE_64F &&
+             operation.scale == CUDA_R_64F;
+    bool isRounded = operation.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+    return operation.scale == CUDA_R_32F &&
+           (result == factor || result == CUDA_R_32F) &&
+           (operation.compute == CUBLAS_COMPUTE_32F ||
+            (isRounded && factor == CUDA_R_32F));
+  }
+
+  void execute(const std::byte *left, const std::byte *right, double beta,
+               std::byte *result) const {
+    bool isRounded = operation.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+    auto read = [&](const std::byte *from, const Operand &operand,
+                    int32_t batch, uint64_t row, uint64_t column) {
+      double value =
+          load(from + operand.offset(batch, row, column), operand.layout->type);
+      return isRounded ? roundMantissa(float(value), 10, /*isTf32=*/true)
+                       : value;
+    };
+    Operand a = this->a(), b = this->b(), d = this->d();
+    std::vector<double> row(a.columns());
+    for (int32_t batch = 0; batch < d.layout->batches; ++batch)
+      for (uint64_t i = 0; i < d.rows(); ++i) {
+        for (uint64_t k = 0; k < row.size(); ++k)
+          row[k] = read(left, a, batch, i, k);
+        for (uint64_t j = 0; j < d.columns(); ++j) {
+          double sum = 0;
+          for (uint64_t k = 0; k < row.size(); ++k)
+            sum += row[k] * read(right, b, batch, k, j);
+          std::byte *element = result + d.offset(batch, i, j);
+          // What is not read may be anything.
+          if (beta != 0)
+            sum += beta * load(element, d.layout->type);
+          store(element, d.layout->type, sum);
+        }
+      }
+  }
+};
+
+bool isOf(const Context *context, const void *address, uint64_t bytes) {
+  std::optional<Allocation> memory =
+      MemoryTable::get().find(reinterpret_cast<uint64_t>(address), bytes);
+  return memory && memory->context == context;
+}
+
+std::byte *hostOf(const void *address) {
+  return MemoryTable::host(reinterpret_cast<uint64_t>(address));
+}
+
+/// Sets one of the attributes of a descriptor, of which `member` is the place.
+template <typename Member>
+cublasStatus_t setMember(Member &member, const void *value, size_t bytes) {
+  if (!value || bytes != sizeof(member))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&member, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+void count(const char *name = __builtin_FUNCTION()) {
+  DriverOptions::get().calls.add(name);
+}
+
+} // namespace
+
+size_t cublasLtGetVersion() { return 120400; }
+
+const char *cublasLtGetStatusName(cublasStatus_t status) {
+  switch (status) {
+  case CUBLAS_STATUS_SUCCESS:
+    return "CUBLAS_STATUS_SUCCESS";
+  case CUBLAS_STATUS_INVALID_VALUE:
+    return "CUBLAS_STATUS_INVALID_VALUE";
+  case CUBLAS_STATUS_NOT_SUPPORTED:
+    return "CUBLAS_STATUS_NOT_SUPPORTED";
+  case executionFailed:
+    return "CUBLAS_STATUS_EXECUTION_FAILED";
+  }
+  return "CUBLAS_STATUS_UNKNOWN";
+}
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  count();
+  if (!handle || !currentContext())
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *handle = new cublasLtContext{currentContext()};
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  count();
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc,
+                                        cublasComputeType_t compute,
+                                        cudaDataType_t scale) {
+  *desc = new cublasLtMatmulDescOpaque_t{compute, scale};
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
+  delete desc;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
+                               cublasLtMatmulDescAttributes_t attribute,
+                               const void *value, size_t bytes) {
+  switch (attribute) {
+  case CUBLASLT_MATMUL_DESC_TRANSA:
+    return setMember(desc->operations[0], value, bytes);
+  case CUBLASLT_MATMUL_DESC_TRANSB:
+    return setMember(desc->operations[1], value, bytes);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
+                                          cudaDataType_t type, uint64_t rows,
+                                          uint64_t columns, int64_t leading) {
+  *layout = new cublasLtMatrixLayoutOpaque_t{type, rows, columns, leading};
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete layout;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                 cublasLtMatrixLayoutAttribute_t attribute,
+                                 const void *value, size_t bytes) {
+  switch (attribute) {
+  case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+    return setMember(layout->batches, value, bytes);
+  case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+    return setMember(layout->batchStride, value, bytes);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t
+cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  *preference = new cublasLtMatmulPreferenceOpaque_t;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete preference;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
+    cublasLtMatmulPreference_t preference,
+    cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
+    size_t bytes) {
+  switch (attribute) {
+  case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+    return setMember(preference->workspaceBytes, value, bytes);
+  case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
+    return setMember(preference->reductionSchemes, value, bytes);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES: {
+    auto index = attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
+    return setMember(preference->alignments[index], value, bytes);
+  }
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
+    cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference,
+    int requested, cublasLtMatmulHeuristicResult_t *results, int *found) {
+  count();
+  Product product(*desc, *a, *b, *d);
+  *found = 0;
+  if (requested < 1 || c != d || !product.isValid())
+    return CUBLAS_STATUS_INVALID_VALUE;
+  bool isAligned = true;
+  for (uint32_t alignment : preference->alignments)
+    isAligned &= alignment >= 16;
+  if (!isAligned || !product.isSupported() ||
+      preference->workspaceBytes < workspaceBytes)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  results[0] = {};
+  results[0].algo.data[0] = algorithmMark;
+  results[0].workspaceSize = workspaceBytes;
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
+               const void *alpha, const void *a, cublasLtMatrixLayout_t aLayout,
+               const void *b, cublasLtMatrixLayout_t bLayout, const void *beta,
+               const void *c, cublasLtMatrixLayout_t cLayout, void *d,
+               cublasLtMatrixLayout_t dLayout, const cublasLtMatmulAlgo_t *algo,
+               void *workspace, size_t bytes, CUstream handleOfStream) {
+  count();
+  if (DriverOptions::get().product.happens())
+    return executionFailed;
+  Product product(*desc, *aLayout, *bLayout, *dLayout);
+  Context *context = handle->context;
+  Stream *stream = Driver::get().streams.find(handleOfStream);
+  auto scalar = [&](const void *value) {
+    return load(static_cast<const std::byte *>(value), desc->scale);
+  };
+  if (!algo || algo->data[0] != algorithmMark || bytes < workspaceBytes ||
+      cLayout != dLayout || c != d || !product.isValid() ||
+      !product.isSupported() || scalar(alpha) != 1 || !stream ||
+      stream->context != context || currentContext() != context ||
+      !isOf(context, a, product.a().bytes()) ||
+      !isOf(context, b, product.b().bytes()) ||
+      !isOf(context, d, product.d().bytes()) ||
+      !isOf(context, workspace, bytes))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  context->submit(
+      stream->lane,
+      [=, factor = scalar(beta)]() -> CUresult {
+        auto own = uint32_t(Scheduler::get().draw());
+        fillPattern(hostOf(workspace), bytes, own);
+        product.execute(hostOf(a), hostOf(b), factor, hostOf(d));
+        for (size_t at = 0; at < bytes; at += sizeof(own))
+          if (std::memcmp(hostOf(workspace) + at, &own, sizeof(own)) != 0) {
+            context->setError(CUDA_ERROR_LAUNCH_FAILED,
+                              "two products use the same working memory");
+            return CUDA_ERROR_LAUNCH_FAILED;
+          }
+        return CUDA_SUCCESS;
+      },
+      CommandKind::OnDevice);
+  return CUBLAS_STATUS_SUCCESS;
+}
