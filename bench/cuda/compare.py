@@ -5,9 +5,9 @@
 FOLDER is what bench/cuda/prepare.py has packed; this needs JAX, NumPy and
 safetensors on the machine with the GPU. Both execute the same function of the
 model's file, with products in the same precision, and get their batch from the
-host's memory in each step. Lockstep's time is the median of the steps of a run
-of lockstep-run, whose first steps are left out; JAX's that of rounds of steps
-after three others. The losses of the first step are compared, too.
+host's memory in each step. Lockstep's products are computed by generated code, and by cuBLASLt. Its time is
+the median of the steps of a run of lockstep-run, whose first steps are left out;
+JAX's that of rounds of steps after three others. The losses of the first step are compared, too.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import large
+import packages
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
@@ -45,16 +46,14 @@ def random_batch(model):
     }
 
 
-def lockstep(folder, name, precision, files):
+def lockstep(folder, name, variant, files):
     """(milliseconds of a step, loss of the first step)"""
     environment = dict(os.environ)
-    environment["LD_LIBRARY_PATH"] = (
-        f"{environment.get('LD_LIBRARY_PATH', '')}:{folder / 'lib'}"
-    )
+    environment["LD_LIBRARY_PATH"] = packages.library_path(folder / "lib")
     done = subprocess.run(
         [
             folder / "bin" / "lockstep-run",
-            folder / "large" / name / f"{precision}.lockstep",
+            folder / "large" / name / f"{variant}.lockstep",
             "--device=cuda",
             f"--init={files}/init.safetensors",
             f"--data={files}/train.npz",
@@ -85,12 +84,17 @@ def compare(folder, name):
         )
         np.savez(f"{files}/train.npz", **batch)
         ours = {
-            precision: lockstep(folder, name, precision, files)
+            precision: {
+                products: lockstep(
+                    folder, name, f"{precision}-{products}", files
+                )
+                for products in large.PRODUCTS
+            }
             for precision in large.precisions(name)
         }
     everywhere, own = PartitionSpec(), PartitionSpec("replica")
     scalars = model.default_scalars()
-    for precision, (milliseconds, loss) in ours.items():
+    for precision, by_products in ours.items():
         with jax.default_matmul_precision(large.PRECISIONS[precision][1]):
             step = jax.jit(
                 jax.shard_map(
@@ -114,10 +118,11 @@ def compare(folder, name):
                 jax.block_until_ready(current)
                 times.append((time.perf_counter() - begin) / ROUND * 1000)
         theirs = statistics.median(times)
-        print(
-            f"{name:14} {precision:5} {milliseconds:9.2f} {theirs:9.2f} {milliseconds / theirs:7.2f}   losses {loss:.6g}, {first:.6g}",
-            flush=True,
-        )
+        for products, (milliseconds, loss) in by_products.items():
+            print(
+                f"{name:14} {precision:5} {products:10} {milliseconds:9.2f} {theirs:9.2f} {milliseconds / theirs:7.2f}   losses {loss:.6g}, {first:.6g}",
+                flush=True,
+            )
 
 
 def main():
@@ -137,7 +142,7 @@ def main():
             )
     print(jax.devices()[0].device_kind)
     print(
-        f"{'model':14} {'':5} {'Lockstep ms':>9} {'JAX ms':>9} {'ratio':>7}",
+        f"{'model':14} {'':5} {'products':10} {'Lockstep ms':>9} {'JAX ms':>9} {'ratio':>7}",
         flush=True,
     )
     for name in options.models or large.LARGE:

@@ -18,9 +18,11 @@ LARGE = {
         {"SIZES": "12-768-12-50257-8-1024"},
     ),
 }
-#: How products are computed: options of lockstep-compile, and the precision of
+#: How products are rounded: options of lockstep-compile, and the precision of
 #: JAX.
 PRECISIONS = {"f32": ([], "highest"), "tf32": (["--tf32"], "default")}
+#: What computes them, which is an option of lockstep-compile.
+PRODUCTS = ["generated", "cublaslt"]
 
 
 def precisions(name):

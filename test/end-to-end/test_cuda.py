@@ -149,7 +149,10 @@ def test_check(tools, gpu, tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     text = (prepared / "report.txt").read_text()
-    assert re.search(r"^optimizers +\S+e-\d\d .*\d  $", text, re.M), text
+    for products in "generated", "cublaslt":
+        assert re.search(
+            rf"^optimizers +\S+e-\d\d .*\d  {products}$", text, re.M
+        ), text
     assert "digits-mlp, steps=30: accuracy 0." in text
     assert "two executors, nccl, 2 GPUs: the metrics of one" in text
     assert text.endswith("wrong: nothing\n")
@@ -198,14 +201,15 @@ def test_comparison_with_jax(tools, gpu, tmp_path):
     lines = run("compare", packed).splitlines()[2:]
     found = [
         re.fullmatch(
-            r"(\S+) +(\S+) +[\d.]+ +[\d.]+ +[\d.]+   losses (\S+), (\S+)", line
+            r"(\S+) +(\S+) +(\S+) +[\d.]+ +[\d.]+ +[\d.]+   losses (\S+), (\S+)",
+            line,
         ).groups()
         for line in lines
     ]
-    assert [line[:2] for line in found] == [
-        ("mlp", "f32"),
-        ("mlp", "tf32"),
-        ("mlp-bf16", "f32"),
+    assert [line[:3] for line in found] == [
+        (*model, products)
+        for model in (("mlp", "f32"), ("mlp", "tf32"), ("mlp-bf16", "f32"))
+        for products in ("generated", "cublaslt")
     ]
     for *_, ours, theirs in found:
         assert float(ours) == pytest.approx(float(theirs), rel=1e-3)
