@@ -115,7 +115,7 @@ def execute_by_jax(
     others. If it is executed `as_written`, XLA does not simplify algebraically
     (it combines constants, among other things, whose product may be infinite
     where all operands are finite), and sums of 16-bit floats are computed in
-    32 bits.
+    32 bits; also if XLA's simplifications fail.
     """
     mesh = Mesh(np.array(jax.devices("cpu")[:replicas]), ("replica",))
     everywhere, own = PartitionSpec(), PartitionSpec("replica")
@@ -131,10 +131,10 @@ def execute_by_jax(
         out_specs=everywhere if shared else own,
         check_vma=False,
     )
-    with jax.enable_x64(loaded.x64):
-        arguments = (loaded.state, loaded.data(replicas))
-        options = dict(XLA_OPTIONS)
-        sums = contextlib.nullcontext()
+    arguments = (loaded.state, loaded.data(replicas))
+
+    def execute(as_written):
+        options, sums = dict(XLA_OPTIONS), contextlib.nullcontext()
         if as_written:
             options["xla_disable_hlo_passes"] = "algsimp"
             sums = sums_in_32_bits()
@@ -147,6 +147,15 @@ def execute_by_jax(
             name: np.asarray(value)
             for name, value in compiled(*arguments).items()
         }
+
+    with jax.enable_x64(loaded.x64):
+        try:
+            return execute(as_written)
+        except jax.errors.JaxRuntimeError as error:
+            # Some simplifications of XLA leave a program that is not valid.
+            if as_written or "Failed after simplification" not in str(error):
+                raise
+            return execute(as_written=True)
 
 
 class Executor:

@@ -41,6 +41,30 @@ def test_sums_as_written_have_32_bits(dtype):
     assert execution.execute_by_jax(loaded, 1)["v2"] == rounded
 
 
+def test_what_xla_cannot_simplify_is_executed_as_written():
+    """XLA makes one conversion of two, with a shape that it then refuses."""
+    integers = Type((5,), "int32")
+    program = Program(
+        seed=1,
+        x64=False,
+        rows=1,
+        inputs=(Input("x1", integers, "small", "state"),),
+        statements=(
+            Statement(
+                ("v2",),
+                "lax.bitcast_convert_type(lax.bitcast_convert_type(x1, 'int16'), 'uint8')",
+                (Type((5, 2, 2), "uint8"),),
+                exact=(True,),
+            ),
+        ),
+        results=("v2",),
+    )
+    loaded = execution.load(render(program))
+    found = execution.execute_by_jax(loaded, 1)["v2"]
+    expected = np.asarray(loaded.state["x1"]).view(np.uint8)
+    np.testing.assert_array_equal(found.ravel(), expected)
+
+
 def test_results_depend_on_floats_of_32_bits():
     """By an input, a value, or an expression, in a function too."""
     inner = Statement(
