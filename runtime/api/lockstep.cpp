@@ -2,6 +2,7 @@
 
 #include "runtime/api/lockstep.h"
 
+#include "runtime/artifact/VariableUse.h"
 #include "runtime/executor/Cluster.h"
 #include "runtime/transport/TransportFactory.h"
 
@@ -9,8 +10,11 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,6 +23,11 @@ using namespace lockstep::runtime;
 
 struct lockstep_session {
   std::unique_ptr<Cluster> cluster;
+  /// By program: how it uses variables.
+  std::vector<VariableUse> uses;
+  /// Variables without a value, and the replicas that have none; empty for one
+  /// that replicas share.
+  std::map<std::string, std::set<uint32_t>, std::less<>> unset;
 };
 
 namespace {
@@ -80,6 +89,25 @@ Expected<VariableValue> findVariable(lockstep_session *session,
         fmt::format("variable '{}': expected {} bytes, found {}", name,
                     variable->size(), bytes));
   return *variable;
+}
+
+/// Error: the program reads variables that have no value.
+Status checkValues(const lockstep_session &session, const VariableUse &use) {
+  std::string missing;
+  for (const VariableInfo &variable : session.cluster->variables()) {
+    auto found = session.unset.find(variable.name);
+    if (found == session.unset.end() || !use.read.contains(variable.name))
+      continue;
+    missing +=
+        fmt::format("\n  '{}' ({})", variable.name, typeName(variable.type));
+    if (variable.perReplica)
+      missing += fmt::format(" of replica {}", *found->second.begin());
+  }
+  if (missing.empty())
+    return Status::success();
+  return invalidArgument("expected values of these variables, which the "
+                         "program reads, and which have no initial value:" +
+                         missing);
 }
 
 lockstep_options defaultOptions() {
@@ -189,11 +217,21 @@ lockstep_status lockstep_session_open(const char *path,
         Artifact::open(path, {.trustedKeys = std::move(*trustedKeys)});
     if (!artifact)
       return artifact.status();
+    const artifact::Artifact &tables = (*artifact)->tables();
     Expected<std::unique_ptr<Cluster>> created =
         Cluster::create(std::move(*artifact), std::move(clusterOptions));
     if (!created)
       return created.status();
-    *session = new lockstep_session{std::move(*created)};
+    auto opened = std::make_unique<lockstep_session>(std::move(*created));
+    for (const ProgramInfo &program : opened->cluster->programs())
+      opened->uses.push_back(variableUse(tables, program.name));
+    for (const VariableInfo &variable : opened->cluster->variables())
+      if (!variable.hasInitial) {
+        std::set<uint32_t> &replicas = opened->unset[variable.name];
+        for (uint32_t r = 0; variable.perReplica && r < tables.replicas(); ++r)
+          replicas.insert(r);
+      }
+    *session = opened.release();
     return Status::success();
   });
 }
@@ -240,6 +278,11 @@ lockstep_status lockstep_variable_set(lockstep_session *session,
     if (!variable)
       return variable.status();
     variable->write({static_cast<const std::byte *>(data), bytes});
+    if (auto found = session->unset.find(name); found != session->unset.end()) {
+      found->second.erase(replica);
+      if (found->second.empty())
+        session->unset.erase(found);
+    }
     return Status::success();
   });
 }
@@ -306,7 +349,17 @@ lockstep_status lockstep_batches_bind(lockstep_session *session,
 }
 
 lockstep_status lockstep_run(lockstep_session *session, uint32_t program) {
-  return guarded([&] { return session->cluster->run(program); });
+  return guarded([&]() -> Status {
+    const VariableUse *use =
+        program < session->uses.size() ? &session->uses[program] : nullptr;
+    if (use)
+      LOCKSTEP_RETURN_IF_ERROR(checkValues(*session, *use));
+    LOCKSTEP_RETURN_IF_ERROR(session->cluster->run(program));
+    if (use)
+      for (const std::string &variable : use->written)
+        session->unset.erase(variable);
+    return Status::success();
+  });
 }
 
 lockstep_status lockstep_constant_output_get(const lockstep_session *session,

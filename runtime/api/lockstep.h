@@ -193,7 +193,9 @@ LOCKSTEP_EXPORT size_t lockstep_variable_count(const lockstep_session *session);
 LOCKSTEP_EXPORT lockstep_status lockstep_variable_info(
     const lockstep_session *session, size_t index, lockstep_tensor *info);
 /* Copies a whole variable; `bytes` must be its size. `replica` is ignored if
- * replicas share the variable. */
+ * replicas share the variable. Without an initial value in the artifact, a
+ * variable must be set, on each replica that has its own, before a program that
+ * reads it is run. */
 LOCKSTEP_EXPORT lockstep_status lockstep_variable_get(lockstep_session *session,
                                                       const char *name,
                                                       uint32_t replica,

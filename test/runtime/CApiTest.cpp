@@ -202,10 +202,19 @@ TEST_P(CApiWithExecutors, reportsALongWait) {
   ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &received.session),
             LOCKSTEP_OK)
       << lockstep_last_error();
-  char yes = 1;
-  ASSERT_EQ(lockstep_variable_set(received.session, "ends", 0, &yes, 1),
-            LOCKSTEP_OK)
-      << lockstep_last_error();
+  // The second replica never ends.
+  for (uint32_t replica = 0; replica < 2; ++replica) {
+    char ends = replica == 0;
+    int64_t none = 0;
+    ASSERT_EQ(lockstep_variable_set(received.session, "ends", replica, &ends,
+                                    sizeof(ends)),
+              LOCKSTEP_OK)
+        << lockstep_last_error();
+    ASSERT_EQ(lockstep_variable_set(received.session, "iterations", replica,
+                                    &none, sizeof(none)),
+              LOCKSTEP_OK)
+        << lockstep_last_error();
+  }
   EXPECT_EQ(lockstep_run(received.session, 0), LOCKSTEP_INTERRUPTED);
   EXPECT_STREQ(lockstep_last_error(),
                "the run was aborted by lockstep_interrupt");
