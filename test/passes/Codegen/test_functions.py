@@ -66,7 +66,7 @@ def test_functions_are_exact_to_a_few_units_in_the_last_place(
             )
 
 
-def functions(element, body, count, size):
+def functions(element, body, count, size, before=""):
     """One kernel `f` of `count` vectors, element by element."""
     t = tensor(size, element=element)
     arguments = ", ".join(f"%x{i}: {t}" for i in range(count))
@@ -80,6 +80,7 @@ def functions(element, body, count, size):
   %e = tensor.empty() : {t}
   %r = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel"]}} ins({inputs} : {types}) outs(%e : {t}) {{
   ^bb0({scalars}, %o: {element}):
+    {before}
     %0 = {body}
     linalg.yield %0 : {element}
   }} -> {t}
@@ -384,3 +385,31 @@ def test_remainders_of_floats_are_exact(element, dtype):
     module = functions(element, f"arith.remf %a0, %a1 : {element}", 2, x.size)
     for target in TARGETS:
         np.testing.assert_array_equal(module[target]["f"](x, y), expected)
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize(
+    "element, dtype",
+    [("f16", np.float16), ("f32", np.float32), ("f64", np.float64)],
+)
+def test_signs_of_computed_numbers(element, dtype, size):
+    """LLVM takes the sign of a number before it is rounded, and must not call a
+    library to round it."""
+    x, y = (RANDOM.uniform(-10, 10, size).astype(dtype) for _ in range(2))
+    if size > 7:
+        x[:7] = 0, -0.0, np.inf, -np.inf, np.nan, 1, -1
+    expected = np.copysign(x, np.sin(np.sin(y)))
+    module = functions(
+        element,
+        f"math.copysign %a0, %c : {element}",
+        2,
+        x.size,
+        before=f"%s = math.sin %a1 : {element}\n    %c = math.sin %s : {element}",
+    )
+    for target in TARGETS:
+        found = module[target]["f"](x, y)
+        np.testing.assert_array_equal(found, expected)
+        is_number = ~np.isnan(expected)
+        np.testing.assert_array_equal(
+            np.signbit(found)[is_number], np.signbit(expected)[is_number]
+        )
