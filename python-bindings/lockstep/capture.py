@@ -12,6 +12,7 @@ import traceback
 
 import jax
 import numpy as np
+from jax.extend import core
 from safetensors.numpy import save
 
 from lockstep import context, contract, cumulative, legalize
@@ -97,8 +98,9 @@ def _lower(function, path):
             if "Callback" in str(error)
             else "an operation has no portable lowering"
         )
+        place = _place(error, path) or _unlowered(traced.jaxpr.jaxpr, path)
         raise models.ModelError(
-            f"{_place(error, path)}{function.name}: {what}: {error}"
+            f"{place}{function.name}: {what}: {error}"
         ) from error
     module = lowered.compiler_ir("stablehlo")
     return module.operation.get_asm(
@@ -108,17 +110,52 @@ def _lower(function, path):
 
 def _place(error, path):
     """The location in the model of the operation that JAX cannot lower, as
-    `model.py:15: `; empty if it is not known.
+    `model.py:15: `; empty if the error does not have it.
     """
     trace = (
         traceback.extract_tb(error.__cause__.__traceback__)
         if error.__cause__
         else []
     )
+    return _last_line([(f.filename, f.lineno) for f in trace], path)
+
+
+def _unlowered(jaxpr, path):
+    """The same of the first equation that cannot be lowered on its own: JAX
+    lowers `svd`, say, by operations of its own, whose errors do not have it.
+    """
+    for equation in jaxpr.eqns:
+        inner = [
+            place
+            for part in core.jaxprs_in_params(equation.params)
+            if (place := _unlowered(part, path))
+        ]
+        if inner:
+            return inner[0]
+        operands = [variable.aval for variable in equation.invars]
+
+        def execute(*values, equation=equation):
+            return equation.primitive.bind(*values, **equation.params)
+
+        try:
+            traced = jax.jit(execute).trace(*operands)
+            traced.lower(lowering_platforms=(PLATFORM,))
+        except NotImplementedError:
+            frames = equation.source_info.traceback.frames
+            return _last_line(
+                [(f.file_name, f.line_num) for f in reversed(frames)], path
+            )
+        except Exception:  # It cannot be lowered outside of its context.
+            continue
+    return ""
+
+
+def _last_line(frames, path):
+    """`model.py:15: ` for the last of the frames that is in the model."""
     lines = [
-        frame.lineno
-        for frame in trace
-        if os.path.realpath(frame.filename) == os.path.realpath(path)
+        line
+        for file, line in frames
+        if os.path.realpath(file) == os.path.realpath(path)
     ]
     return f"{os.path.basename(path)}:{lines[-1]}: " if lines else ""
 
@@ -155,7 +192,10 @@ def main(arguments=None):
         )
         write(options.folder, text, state)
     except (models.ModelError, OSError) as error:
-        print(f"error: {options.model}: {error}", file=sys.stderr)
+        # Some errors begin with the line.
+        has_place = str(error).startswith(os.path.basename(options.model) + ":")
+        place = "" if has_place else f"{options.model}: "
+        print(f"error: {place}{error}", file=sys.stderr)
         return 1
     return 0
 

@@ -275,6 +275,27 @@ def test_an_operation_without_a_portable_lowering(make):
         captured(make(text))
 
 
+# JAX lowers it by operations of its own, whose errors do not have the line; in
+# a function that is compiled separately, and in a loop.
+@pytest.mark.parametrize(
+    "value",
+    [
+        "jnp.linalg.svd(x, compute_uv=False).sum()",
+        "jax.lax.scan(lambda c, _: (jnp.linalg.eigvalsh(c + c.T)[:, None] * c, ()), x, None, 2)[0].sum()",
+    ],
+)
+def test_an_error_inside_of_a_lowering_has_the_line(make, tmp_path, value):
+    text = SMALL.replace(
+        '"loss": value', f'"loss": (lambda x: {value})(batch["x"][:3, :3])'
+    )
+    line = 1 + [i for i, row in enumerate(text.split("\n")) if value in row][0]
+    with pytest.raises(
+        models.ModelError,
+        match=rf"^\w+.py:{line}: step: .*primitive '\w+' not found",
+    ):
+        captured(make(text))
+
+
 def test_two_captures_in_two_folders_are_the_same_bytes(tmp_path):
     outputs = []
     for folder in ("one", "two/deeper"):
