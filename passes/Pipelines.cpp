@@ -79,8 +79,6 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
     simplify.reassociate = options.reassociate;
     pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));
   }
-  if (options.overlap)
-    pm.addNestedPass<func::FuncOp>(createPeelAccumulationPass());
   if (options.shardUpdate == ShardUpdate::On) {
     ShardVariablesPassOptions shard;
     shard.reassociate = options.reassociate;
@@ -108,6 +106,8 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   if (options.optimize) {
     pm.addNestedPass<func::FuncOp>(createFuseOperationsPass());
     pm.addPass(createCSEPass());
+    if (options.overlap)
+      pm.addNestedPass<func::FuncOp>(createPeelAccumulationPass());
   }
   // After fusion, which may affect whether a loop becomes one kernel.
   pm.addPass(createSplitUniformResultsPass());

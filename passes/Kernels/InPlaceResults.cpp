@@ -48,7 +48,8 @@ static bool mayReuseArgument(Value result, BlockArgument argument) {
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner()))
     return &use == &insert.getDestMutable();
   auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
-  return generic && isElementwise(generic) && !generic.isDpsInit(&use) &&
+  return generic && lockstep::isElementwise(generic) &&
+         !generic.isDpsInit(&use) &&
          generic.getMatchingIndexingMap(&use).isIdentity() &&
          generic
              .getMatchingIndexingMap(

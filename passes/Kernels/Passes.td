@@ -65,6 +65,36 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def PeelAccumulationPass : Pass<"peel-accumulation", "::mlir::func::FuncOp"> {
+  let summary = "peels the last iteration of loops whose results are exchanged";
+  let description = [{
+    Gradients that are accumulated over micro-batches leave a loop all at once.
+    Behind the loop, the last iteration computes them one after the other, and
+    the exchange of each can hide behind the computation of the next. Only where
+    exchanges hide behind kernels at all, for loops without collectives, with
+    two or more results that are exchanged, and a constant trip count of at
+    least 2. No result changes: the iteration has the operations of the others,
+    whose fusion has ended. Only element-wise operations behind the loop are
+    fused with it, such as a division for the mean.
+
+    ```mlir
+    // before
+    %g:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %zero, %b = %zero) -> (tensor<4xf32>, tensor<4xf32>) {
+      %a1 = arith.addf %a, %da : tensor<4xf32>
+      %b1 = arith.addf %b, %db : tensor<4xf32>
+      scf.yield %a1, %b1 : tensor<4xf32>, tensor<4xf32>
+    }
+    // after
+    %g:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %zero, %b = %zero) -> (tensor<4xf32>, tensor<4xf32>) {
+      ...
+    }
+    %a1 = arith.addf %g#0, %da : tensor<4xf32>
+    %b1 = arith.addf %g#1, %db : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def SplitUniformResultsPass : Pass<"split-uniform-results", "::mlir::ModuleOp"> {
   let summary = "splits loops and branches into those that compute uniform values and those that compute varying ones";
   let description = [{

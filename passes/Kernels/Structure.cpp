@@ -15,7 +15,7 @@ bool lockstep::isElementwise(linalg::LinalgOp op) {
 
 bool lockstep::isEpilogueOf(linalg::GenericOp consumer,
                             linalg::LinalgOp product) {
-  if (!isElementwise(consumer) || product->getNumResults() != 1)
+  if (!lockstep::isElementwise(consumer) || product->getNumResults() != 1)
     return false;
   for (OpOperand &operand : consumer->getOpOperands()) {
     bool isInit = consumer.isDpsInit(&operand);

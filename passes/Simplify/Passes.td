@@ -87,34 +87,6 @@ def HoistCollectivesPass : Pass<"hoist-collectives", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::lockstep::collective::CollectiveDialect"];
 }
 
-def PeelAccumulationPass : Pass<"peel-accumulation", "::mlir::func::FuncOp"> {
-  let summary = "peels the last iteration of loops whose results are exchanged";
-  let description = [{
-    Gradients that are accumulated over micro-batches leave a loop all at once.
-    Behind the loop, the last iteration computes them one after the other, and
-    the exchange of each can hide behind the computation of the next. Only where
-    exchanges hide behind kernels at all, for loops without collectives, with
-    two or more results that are exchanged, and a constant trip count of at
-    least 2; no result changes.
-
-    ```mlir
-    // before
-    %g:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %zero, %b = %zero) -> (tensor<4xf32>, tensor<4xf32>) {
-      %a1 = arith.addf %a, %da : tensor<4xf32>
-      %b1 = arith.addf %b, %db : tensor<4xf32>
-      scf.yield %a1, %b1 : tensor<4xf32>, tensor<4xf32>
-    }
-    // after
-    %g:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %zero, %b = %zero) -> (tensor<4xf32>, tensor<4xf32>) {
-      ...
-    }
-    %a1 = arith.addf %g#0, %da : tensor<4xf32>
-    %b1 = arith.addf %g#1, %db : tensor<4xf32>
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-}
-
 def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
   let summary = "divides variables, and the computation of their new values, among the replicas";
   let description = [{

@@ -2,9 +2,10 @@
 folder of the compilation, stopping and resuming.
 """
 
+import numpy as np
 import pytest
 
-from conftest import read_metrics
+from conftest import capture, read_metrics, read_variables
 
 #: How many steps each example takes here.
 STEPS = {"digits-mlp": 50, "digits-cnn": 30, "language-model": 3}
@@ -95,3 +96,73 @@ def test_resuming(tools, examples, compiled, tmp_path, name, stop, end):
     assert (tmp_path / "checkpoints" / last).read_bytes() == (
         tmp_path / "straight-checkpoints" / last
     ).read_bytes()
+
+
+ACCUMULATING = """
+import jax.numpy as jnp
+from jax import lax
+
+import lockstep
+
+batch_spec = {"x": ((1, 7, 5), "float32"), "y": ((1, 5), "float32")}
+
+
+def init(seed):
+    return {"sums": jnp.zeros(2), "rows": jnp.zeros((2, 5))}
+
+
+def step(state, batch, scalars):
+    x, y = batch["x"][0], batch["y"][0]
+    t = EXPRESSION
+
+    def micro(carry, _):
+        return carry + 1, (jnp.sum(t), carry)
+
+    _, (sums, rows) = lax.scan(micro, y, (), length=2)
+    return {
+        "sums": lockstep.all_reduce(sums, "SUM"),
+        "rows": lockstep.all_reduce(rows, "SUM"),
+    }, {}
+"""
+
+
+# On a network, the last iteration of the loop is peeled: its sums read what is
+# stored before the loop, as those of the other iterations do.
+@pytest.mark.parametrize(
+    "expression",
+    ["x.T * 2", "x.T + y[:, None]", "jnp.where(y > 0, y, x[:5, :1])"],
+)
+def test_the_last_iteration_adds_as_the_others(tools, tmp_path, expression):
+    model = tmp_path / "model.py"
+    model.write_text(ACCUMULATING.replace("EXPRESSION", expression))
+    folder = capture(model, tmp_path / "captured")
+    generator = np.random.default_rng(0)
+    data = tmp_path / "data.npz"
+    np.savez(
+        data,
+        **{
+            name: generator.standard_normal((3, *shape)).astype("float32")
+            for name, shape in (("x", (7, 5)), ("y", (5,)))
+        },
+    )
+    found = []
+    for topology in "host", "ethernet-25g":
+        artifact = tools.compile(
+            folder / "step.mlir",
+            tmp_path / "step.lockstep",
+            "--replicas=3",
+            f"--topology={topology}",
+        )
+        saved = tmp_path / topology
+        tools.run(
+            "lockstep-run",
+            artifact,
+            f"--init={folder / 'init.safetensors'}",
+            f"--data={data}",
+            "--steps=1",
+            f"--save={saved}",
+        )
+        found.append(read_variables(saved / "checkpoint-1.safetensors"))
+    assert found[0] == found[1]
+    sums = np.frombuffer(found[0]["sums"][2], "float32")
+    assert sums[0] == sums[1] != 0

@@ -8,14 +8,17 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "passes/Analysis/ModuleTopology.h"
+#include "passes/Kernels/Structure.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -85,6 +88,7 @@ struct PeelAccumulation : impl::PeelAccumulationPassBase<PeelAccumulation> {
     // Nothing hides behind kernels there.
     if (topology->reducesOnCompute)
       return;
+    bool isPeeled = false;
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
@@ -98,13 +102,34 @@ struct PeelAccumulation : impl::PeelAccumulationPassBase<PeelAccumulation> {
       unsigned exchanged = countExchangedResults(loop);
       if (exchanged < 2)
         continue;
-      remark::passed(loop.getLoc(), decision(Stage::Simplify, "Peeled",
+      remark::passed(loop.getLoc(), decision(Stage::Kernels, "Peeled",
                                              getOperation().getSymName()))
           << ("the last of " + std::to_string(trips->getZExtValue()) +
               " iterations is peeled: " + countText(exchanged, "result") +
               " can be exchanged while it computes others");
       peelLast(loop, trips->getSExtValue());
+      isPeeled = true;
     }
+    if (isPeeled && failed(fuseBehind()))
+      signalPassFailure();
+  }
+
+  /// Fuses what follows the loop, such as a division for the mean, with the
+  /// iteration that precedes it now. No sums: these keep the order of the other
+  /// iterations.
+  LogicalResult fuseBehind() {
+    RewritePatternSet patterns(&getContext());
+    linalg::populateElementwiseOpsFusionPatterns(
+        patterns, [](OpOperand *operand) {
+          auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+          auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+          return producer && consumer && producer->hasOneUse() &&
+                 lockstep::isElementwise(producer) &&
+                 lockstep::isElementwise(consumer);
+        });
+    return applyPatternsGreedily(
+        getOperation(), std::move(patterns),
+        GreedyRewriteConfig().enableFolding(false).enableConstantCSE(false));
   }
 };
 

@@ -116,3 +116,55 @@ func.func @host(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r:2 = collective.wait %h (%a#0, %a#1 : tensor<4xf32>, tensor<4xf32>) : <tensor<4xf32>, tensor<4xf32>> -> tensor<4xf32>, tensor<4xf32>
   return %r#0 : tensor<4xf32>
 }
+
+// -----
+
+// A division of what the loop has accumulated is fused with the addition in the peeled iteration, but a sum is not: it reads what is stored
+// before the loop, as in the other iterations.
+// CHECK-LABEL: func.func @fused(
+// CHECK: %[[SCALED:.*]] = linalg.generic
+// CHECK: %[[G:.*]]:2 = scf.for
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}}iterator_types = ["reduction", "reduction"]} ins(%[[SCALED]] : tensor<4x8xf32>) outs(%[[G]]#1
+// CHECK: %[[MEAN:.*]] = linalg.generic {{.*}} ins(%[[G]]#0, %[[SCALED]] :
+// CHECK: arith.addf
+// CHECK: arith.divf
+// CHECK: collective.start all_reduce sum @all(%[[MEAN]], %[[SUM]]
+#id = affine_map<(i, j) -> (i, j)>
+#t = affine_map<(i, j) -> (j, i)>
+#all = affine_map<(i, j) -> ()>
+module attributes {device.topology = "ethernet-25g"} {
+collective.group @all
+func.func @fused(%x: tensor<8x4xf32>, %zero: tensor<4x8xf32>, %none: tensor<f32>) -> (tensor<4x8xf32>, tensor<f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %e = tensor.empty() : tensor<4x8xf32>
+  %s = linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x4xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %2 = arith.addf %a, %a : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x8xf32>
+  %g:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%b = %zero, %c = %none) -> (tensor<4x8xf32>, tensor<f32>) {
+    %sum = linalg.generic {indexing_maps = [#id, #all], iterator_types = ["reduction", "reduction"]} ins(%s : tensor<4x8xf32>) outs(%c : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %2 = arith.addf %o, %a : f32
+      linalg.yield %2 : f32
+    } -> tensor<f32>
+    %n = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%b, %s : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+    ^bb0(%a: f32, %d: f32, %o: f32):
+      %2 = arith.addf %a, %d : f32
+      linalg.yield %2 : f32
+    } -> tensor<4x8xf32>
+    scf.yield %n, %sum : tensor<4x8xf32>, tensor<f32>
+  }
+  %three = arith.constant 3.0 : f32
+  %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%g#0 : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %2 = arith.divf %a, %three : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x8xf32>
+  %h = collective.start all_reduce sum @all (%m, %g#1 : tensor<4x8xf32>, tensor<f32>) -> <tensor<4x8xf32>, tensor<f32>>
+  %r:2 = collective.wait %h (%m, %g#1 : tensor<4x8xf32>, tensor<f32>) : <tensor<4x8xf32>, tensor<f32>> -> tensor<4x8xf32>, tensor<f32>
+  return %r#0, %r#1 : tensor<4x8xf32>, tensor<f32>
+}
+}
