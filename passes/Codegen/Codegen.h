@@ -17,7 +17,7 @@ struct GpuProductOptions {
   /// Round the factors of f32 to tf32.
   bool tf32 = false;
   /// Describe those of matrices for cuBLASLt.
-  bool byLibrary = false;
+  bool libraryProducts = false;
 };
 
 /// Options of the code generation for one target.

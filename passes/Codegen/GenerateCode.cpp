@@ -338,7 +338,8 @@ private:
     auto found = products.find(kernel);
     if (found == products.end())
       return "";
-    size_t count = found->second.size() / runtime::GpuProduct::words;
+    size_t count =
+        found->second.size() / std::tuple_size_v<runtime::GpuProduct::Words>;
     return ", or cuBLASLt for " + countText(count, "product");
   }
 

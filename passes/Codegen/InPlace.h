@@ -24,6 +24,8 @@ inline constexpr llvm::StringLiteral kGridAttr = "lockstep.grid";
 /// Bytes of working memory of one tile.
 inline constexpr llvm::StringLiteral kScratchAttr = "lockstep.scratch";
 
+/// On a GPU, where an intermediate buffer is in working memory, in bytes.
+inline constexpr llvm::StringLiteral kOffsetAttr = "lockstep.offset";
 /// On a GPU: the numbers of threads in a block of a phase, and of blocks; and,
 /// for a kernel, the numbers of blocks and of threads of each of its phases.
 inline constexpr llvm::StringLiteral kThreadsAttr = "lockstep.threads";

@@ -49,7 +49,7 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
   if (target && (*target)->isGpu()) {
     LowerKernelPhasesPassOptions phases;
     phases.tf32 = options.products.tf32;
-    phases.libraryProducts = options.products.byLibrary;
+    phases.libraryProducts = options.products.libraryProducts;
     pm.addPass(createLowerKernelPhasesPass(phases));
     OpPassManager &function = pm.nest<func::FuncOp>();
     function.addPass(createExpandMathPass());

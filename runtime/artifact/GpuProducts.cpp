@@ -9,21 +9,41 @@ namespace lockstep::runtime {
 
 using artifact::ElementType;
 
-static bool isSize(uint64_t size) {
-  return size >= 1 && size <= uint64_t(std::numeric_limits<int32_t>::max());
-}
+static constexpr uint64_t most = std::numeric_limits<int32_t>::max();
+
+static bool isSize(uint64_t size) { return size >= 1 && size <= most; }
 
 static bool isStride(int64_t stride) {
-  return stride >= 0 && stride <= std::numeric_limits<int32_t>::max();
+  return stride >= 0 && uint64_t(stride) <= most;
 }
 
-static bool isMatrix(const GpuMatrix &matrix, size_t buffers) {
-  bool isAligned =
-      isFloat(matrix.type()) && matrix.offset % elementSize(matrix.type()) == 0;
-  return matrix.buffer < buffers && isAligned && isStride(matrix.rowStride) &&
-         isStride(matrix.columnStride) && isStride(matrix.batchStride) &&
-         isStride(matrix.repeatStride) &&
-         std::min(matrix.rowStride, matrix.columnStride) == 1;
+/// Whether a matrix of so many rows and columns is in its buffer.
+static bool isMatrix(const GpuProduct &product, const GpuMatrix &matrix,
+                     uint64_t rows, uint64_t columns,
+                     std::span<const uint64_t> bufferBytes) {
+  if (matrix.buffer >= bufferBytes.size() ||
+      matrix.element > uint64_t(ElementType::MAX) || !isFloat(matrix.type()) ||
+      !isStride(matrix.rowStride) || !isStride(matrix.columnStride) ||
+      !isStride(matrix.batchStride) || !isStride(matrix.repeatStride))
+    return false;
+  bool isRowMajor = matrix.columnStride == 1;
+  uint64_t leading = isRowMajor ? matrix.rowStride : matrix.columnStride;
+  if ((!isRowMajor && matrix.rowStride != 1) ||
+      leading < (isRowMajor ? columns : rows))
+    return false;
+  // Sizes and strides are below 2^31.
+  using Wide = unsigned __int128;
+  auto distance = [](uint64_t count, int64_t stride) {
+    return Wide(count - 1) * Wide(stride);
+  };
+  Wide elements = distance(rows, matrix.rowStride) +
+                  distance(columns, matrix.columnStride) +
+                  distance(product.batches, matrix.batchStride) +
+                  distance(product.repeats, matrix.repeatStride) + 1;
+  uint64_t size = elementSize(matrix.type()),
+           bytes = bufferBytes[matrix.buffer];
+  return matrix.offset % size == 0 && matrix.offset <= bytes &&
+         elements * size <= bytes - matrix.offset;
 }
 
 /// Whether the types are those of a product with one rounding.
@@ -32,29 +52,32 @@ static bool hasTypes(const GpuProduct &product) {
   bool isNarrow = elementSize(factor) == 2;
   return factor == product.right.type() &&
          (result == factor || (isNarrow && result == ElementType::f32)) &&
-         (!product.accumulates || result != factor || !isNarrow);
+         !(product.accumulates && isNarrow && result == factor);
+}
+
+bool GpuProduct::isValid(std::span<const uint64_t> bufferBytes) const {
+  return isSize(rows) && isSize(columns) && isSize(depth) && isSize(batches) &&
+         isSize(repeats) && accumulates <= 1 && roundsFactors <= 1 &&
+         isMatrix(*this, left, rows, depth, bufferBytes) &&
+         isMatrix(*this, right, depth, columns, bufferBytes) &&
+         isMatrix(*this, result, rows, columns, bufferBytes) &&
+         hasTypes(*this) && result.columnStride == 1;
 }
 
 std::optional<std::vector<GpuProduct>>
-GpuProduct::read(std::span<const uint64_t> given, size_t buffers,
-                 size_t phases) {
-  if (given.size() % words != 0)
+GpuProduct::read(std::span<const uint64_t> image,
+                 std::span<const uint64_t> bufferBytes, size_t phases) {
+  constexpr size_t count = std::tuple_size_v<Words>;
+  if (image.size() % count != 0)
     return std::nullopt;
   std::vector<GpuProduct> products;
-  for (; !given.empty(); given = given.subspan(words)) {
-    std::array<uint64_t, words> own{};
-    std::ranges::copy(given.first(words), own.begin());
-    auto product = std::bit_cast<GpuProduct>(own);
+  for (; !image.empty(); image = image.subspan(count)) {
+    Words words{};
+    std::ranges::copy(image.first(count), words.begin());
+    auto product = std::bit_cast<GpuProduct>(words);
     bool isNext = product.phase < phases &&
                   (products.empty() || product.phase > products.back().phase);
-    bool hasSizes = isSize(product.rows) && isSize(product.columns) &&
-                    isSize(product.depth) && isSize(product.batches) &&
-                    isSize(product.repeats);
-    bool hasFlags = product.accumulates <= 1 && product.roundsFactors <= 1;
-    if (!isNext || !hasSizes || !hasFlags || !isMatrix(product.left, buffers) ||
-        !isMatrix(product.right, buffers) ||
-        !isMatrix(product.result, buffers) || !hasTypes(product) ||
-        product.result.columnStride != 1)
+    if (!isNext || !product.isValid(bufferBytes))
       return std::nullopt;
     products.push_back(product);
   }

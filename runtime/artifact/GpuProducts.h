@@ -6,7 +6,7 @@
 //                      ascending order of phases
 //
 // besides the symbols of GpuSymbols.h. The functions of these phases are there,
-// too: for shapes that the library does not support.
+// too: for products that the library does not support.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,15 +28,16 @@ namespace lockstep::runtime {
 inline constexpr std::string_view gpuProductsSuffix = "$products";
 
 /// A matrix in one of the buffers of a launch. Strides are in elements; the
-/// smaller one of rows and columns is 1.
+/// smaller of the strides of rows and columns is 1.
 struct GpuMatrix {
   uint64_t buffer = 0;
-  /// Bytes from the begin of the buffer.
+  /// Bytes from the beginning of the buffer.
   uint64_t offset = 0;
   /// An `artifact::ElementType`.
   uint64_t element = 0;
   int64_t rowStride = 0, columnStride = 0;
-  /// To the next matrix of a batch, and of the next batch.
+  /// From a matrix of a batch to the next one, and from a batch to the next
+  /// one.
   int64_t batchStride = 0, repeatStride = 0;
 
   artifact::ElementType type() const { return artifact::ElementType(element); }
@@ -46,6 +47,8 @@ struct GpuMatrix {
 /// `result = left * right`, or `result += left * right`. Products of floats of
 /// 16 and 32 bits are summed in 32 bits, and rounded once.
 struct GpuProduct {
+  using Words = std::array<uint64_t, 29>;
+
   uint64_t phase = 0;
   /// Of the result, and the columns of `left`.
   uint64_t rows = 0, columns = 0, depth = 0;
@@ -56,18 +59,22 @@ struct GpuProduct {
   uint64_t roundsFactors = 0;
   GpuMatrix left, right, result;
 
-  static constexpr size_t words = 29;
-  std::array<int64_t, words> toWords() const;
-  /// The products of an image. None if the words are not those of products that
-  /// can be computed: sizes of 0, sizes and strides from 2^31 on, other element
-  /// types, or buffers and phases that a kernel with so many does not have.
-  static std::optional<std::vector<GpuProduct>>
-  read(std::span<const uint64_t> words, size_t buffers, size_t phases);
-};
-static_assert(sizeof(GpuProduct) == GpuProduct::words * sizeof(int64_t));
+  Words toWords() const;
+  /// Whether it can be computed in buffers of these sizes: not if a size is 0,
+  /// if a size or a stride is 2^31 or more, if a matrix overlaps itself or
+  /// exceeds its buffer, or with other element types.
+  bool isValid(std::span<const uint64_t> bufferBytes) const;
 
-inline std::array<int64_t, GpuProduct::words> GpuProduct::toWords() const {
-  return std::bit_cast<std::array<int64_t, words>>(*this);
+  /// The products of an image, of a kernel with so many phases. None if these
+  /// are not the words of products that are valid.
+  static std::optional<std::vector<GpuProduct>>
+  read(std::span<const uint64_t> image, std::span<const uint64_t> bufferBytes,
+       size_t phases);
+};
+static_assert(sizeof(GpuProduct) == sizeof(GpuProduct::Words));
+
+inline GpuProduct::Words GpuProduct::toWords() const {
+  return std::bit_cast<Words>(*this);
 }
 
 } // namespace lockstep::runtime

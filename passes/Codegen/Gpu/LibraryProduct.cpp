@@ -2,11 +2,14 @@
 
 #include "passes/Codegen/Gpu/LibraryProduct.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/InPlace.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+
+#include <limits>
 
 using namespace lockstep;
 using namespace mlir;
@@ -14,7 +17,7 @@ using artifact::ElementType;
 using runtime::GpuMatrix;
 using runtime::GpuProduct;
 
-/// More calls for one phase take longer than generated code.
+/// Calls of the library for one phase.
 static constexpr int64_t kMostRepeats = 64;
 
 namespace {
@@ -26,7 +29,7 @@ struct StridedOperand {
   SmallVector<int64_t> strides;
 };
 
-/// Dimensions that are one in memory, in all operands of a product.
+/// Loops that form one dimension of constant stride in every operand.
 struct Collapsed {
   int64_t size = 1;
   /// In the left and the right factor, and in the result.
@@ -237,41 +240,65 @@ static bool isRounding(linalg::GenericOp op, Value input) {
          truncate->getBlock() == op.getBlock();
 }
 
+/// The first operation of the epilogue, if it rounds the product, which nothing
+/// else reads.
+static linalg::GenericOp getRounding(ProductGroup &group) {
+  Value out = group.product.out->get();
+  if (group.epilogue.empty() || !isRounding(group.epilogue.front(), out) ||
+      !group.registers.contains(out) ||
+      llvm::any_of(llvm::drop_begin(group.epilogue), [&](Operation *op) {
+        return llvm::is_contained(op->getOperands(), out);
+      }))
+    return {};
+  return group.epilogue.front();
+}
+
+/// The bytes of the buffers of a kernel; of working memory, as many as needed.
+static SmallVector<uint64_t> getBufferBytes(func::FuncOp function) {
+  int64_t buffers =
+      function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt();
+  SmallVector<uint64_t> bytes;
+  for (BlockArgument argument : function.getArguments().take_front(buffers)) {
+    auto type = cast<MemRefType>(argument.getType());
+    bytes.push_back(type.hasStaticShape()
+                        ? type.getNumElements() *
+                              getElementBytes(type.getElementType())
+                        : std::numeric_limits<uint64_t>::max());
+  }
+  return bytes;
+}
+
 std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group) {
   const Product &product = group.product;
   if (group.fill && !matchPattern(group.initial, m_AnyZeroFloat()))
     return std::nullopt;
-  Value out = product.out->get();
-  size_t epilogue = 0;
-  Value stored = out;
-  if (!group.epilogue.empty() && isRounding(group.epilogue.front(), out) &&
-      group.registers.contains(out) &&
-      llvm::none_of(llvm::drop_begin(group.epilogue), [&](Operation *op) {
-        return llvm::is_contained(op->getOperands(), out);
-      })) {
-    epilogue = 1;
-    stored = group.epilogue.front().getDpsInits().front();
-  }
   std::optional<StridedOperand> left = describe(product, product.lhs),
-                                right = describe(product, product.rhs),
-                                result = describe(stored, group.buffers[stored],
-                                                  product.sizes.size());
-  if (!left || !right || !result)
+                                right = describe(product, product.rhs);
+  if (!left || !right)
     return std::nullopt;
-  std::optional<GpuProduct> found =
-      makeProduct(product, *left, *right, *result);
-  if (!found)
-    return std::nullopt;
-  found->accumulates = !group.fill;
-  // The same rules as of the code that reads it.
-  std::array<int64_t, GpuProduct::words> words = found->toWords();
-  std::array<uint64_t, GpuProduct::words> given;
-  llvm::copy(words, given.begin());
-  auto function = product.op->getParentOfType<func::FuncOp>();
-  int64_t buffers =
-      function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt();
-  if (!GpuProduct::read(given, buffers, /*phases=*/1))
-    return std::nullopt;
-  group.keepEpilogue(epilogue);
+  SmallVector<uint64_t> bytes =
+      getBufferBytes(product.op->getParentOfType<func::FuncOp>());
+  auto make = [&](Value stored) -> std::optional<GpuProduct> {
+    std::optional<StridedOperand> result =
+        describe(stored, group.buffers[stored], product.sizes.size());
+    std::optional<GpuProduct> found;
+    if (result)
+      found = makeProduct(product, *left, *right, *result);
+    if (!found)
+      return std::nullopt;
+    found->accumulates = !group.fill;
+    return found->isValid(bytes) ? found : std::nullopt;
+  };
+  std::optional<GpuProduct> found;
+  if (linalg::GenericOp rounding = getRounding(group)) {
+    found = make(rounding.getDpsInits().front());
+    if (found)
+      group.keepEpilogue(1);
+  }
+  if (!found) {
+    found = make(product.out->get());
+    if (found)
+      group.keepEpilogue(0);
+  }
   return found;
 }

@@ -8,15 +8,12 @@
 
 namespace lockstep {
 
-/// Where an intermediate buffer is in the working memory of its kernel.
-inline constexpr llvm::StringLiteral kOffsetAttr = "lockstep.offset";
-
 /// The description, for a library, of a product and of as much of its epilogue
 /// as the library computes, which is a rounding to 16 bits: the rest of the
-/// epilogue is taken out of the group. The dimensions of the rows, of the
-/// columns and of the sums have to be consecutive in memory, or to be left to
-/// at most two loops over matrices. None, and the group is unchanged, for other
-/// products, such as convolutions.
+/// epilogue is taken out of the group. Several loops may be one dimension of
+/// the matrices if they have one constant stride in each operand; up to two
+/// dimensions of other parallel loops become a batch and its repetitions. None,
+/// and the group is unchanged, for other products, such as convolutions.
 std::optional<runtime::GpuProduct> takeLibraryProduct(ProductGroup &group);
 
 } // namespace lockstep

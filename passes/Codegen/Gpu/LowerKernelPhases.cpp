@@ -153,7 +153,8 @@ struct LowerKernelPhases
       launches.append({phase.blocks, phase.threads});
       if (phase.libraryProduct) {
         phase.libraryProduct->phase = i;
-        llvm::append_range(products, phase.libraryProduct->toWords());
+        for (uint64_t word : phase.libraryProduct->toWords())
+          products.push_back(int64_t(word));
       }
     }
     // A kernel that computes nothing: no blocks are launched.

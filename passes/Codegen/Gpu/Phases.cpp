@@ -127,7 +127,7 @@ static std::vector<Phase> findProducts(func::FuncOp function,
     Phase phase;
     phase.kind = Phase::Kind::Tiles;
     phase.product = collectProductGroup(*product, function);
-    if (options.byLibrary)
+    if (options.libraryProducts)
       phase.libraryProduct = takeLibraryProduct(*phase.product);
     if (phase.libraryProduct)
       phase.libraryProduct->roundsFactors = options.tf32;

@@ -45,7 +45,7 @@ struct Phase {
   /// The product and its epilogue, for `Tiles`.
   std::optional<ProductGroup> product;
   ProductTiles tiles;
-  /// The same for a library, if one may compute it.
+  /// The description of the product for a library that may compute it.
   std::optional<runtime::GpuProduct> libraryProduct;
   /// The number of outer loops that are distributed, and of their iterations.
   unsigned depth = 0;

@@ -6,6 +6,8 @@
 #include "runtime/artifact/GpuSymbols.h"
 #include "runtime/artifact/KernelArguments.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace lockstep::runtime {
@@ -110,19 +112,26 @@ CudaModule::readProducts(const artifact::Kernel &kernel,
   std::string symbol = gpuSymbol(code) + std::string(gpuProductsSuffix);
   std::vector<uint64_t> words;
   LOCKSTEP_RETURN_IF_ERROR(readGlobal(symbol).moveTo(words));
-  const artifact::Arguments *arguments = kernel.arguments();
-  size_t buffers = arguments && arguments->bytes()
-                       ? arguments->bytes()->size() + (arguments->scratch() > 0)
-                       : 0;
+  std::vector<uint64_t> bytes;
+  if (const artifact::Arguments *arguments = kernel.arguments();
+      arguments && arguments->bytes()) {
+    for (uint32_t i = 0; i < arguments->bytes()->size(); ++i) {
+      bool isDynamic = arguments->dynamic() && arguments->dynamic()->Get(i) > 0;
+      bytes.push_back(isDynamic ? UINT64_MAX : arguments->bytes()->Get(i));
+    }
+    if (arguments->scratch() > 0)
+      bytes.push_back(arguments->scratch());
+  }
   std::optional<std::vector<GpuProduct>> products =
-      GpuProduct::read(words, buffers, phases);
+      GpuProduct::read(words, bytes, phases);
   if (!products)
     return corrupted(fmt::format(
         "kernel '{}': expected products of its {} buffers in its {} phases, "
         "found other numbers in '{}' of the binary for target '{}'",
-        code, buffers, phases, symbol, name));
+        code, bytes.size(), phases, symbol, name));
   if (!products->empty() && !library)
-    if (Status status = CublasLt::create(context).moveTo(library); !status.ok())
+    if (Status status = CudaProductLibrary::create(context).moveTo(library);
+        !status.ok())
       return status.withContext(fmt::format(
           "kernel '{}' has products for cuBLASLt (--products=cublaslt)", code));
   return std::move(*products);
@@ -162,10 +171,10 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
     if (!found)
       return found.status();
     loaded.phases.push_back(std::move(*found));
-    for (const GpuProduct &product : products)
-      if (product.phase == phase)
-        loaded.phases.back().product =
-            std::make_shared<CudaProduct>(library, product);
+    auto product = std::ranges::find(products, phase, &GpuProduct::phase);
+    if (product != products.end())
+      LOCKSTEP_RETURN_IF_ERROR(CudaProduct::create(library, *product)
+                                   .moveTo(loaded.phases.back().product));
   }
   const CudaKernel &kept =
       kernels.emplace(code, std::move(loaded)).first->second;

@@ -22,7 +22,7 @@ struct CudaKernel {
     uint32_t blocks = 0, threads = 0;
     /// What computes the phase where the library supports it; null: nothing
     /// does but the function.
-    std::shared_ptr<CudaProduct> product = nullptr;
+    std::unique_ptr<CudaProduct> product = nullptr;
   };
   std::string name;
   /// Executed one after the other.
@@ -65,7 +65,7 @@ private:
   /// Equal kernels share their code. Addresses are those of handles.
   mutable std::map<std::string, CudaKernel> kernels;
   /// Null until a kernel needs it.
-  mutable std::shared_ptr<CublasLt> library;
+  mutable std::shared_ptr<CudaProductLibrary> library;
 };
 
 } // namespace lockstep::runtime

@@ -16,14 +16,15 @@ namespace lockstep::runtime {
 
 using artifact::ElementType;
 
-Expected<std::shared_ptr<CublasLt>>
-CublasLt::create(std::shared_ptr<CudaContext> context) {
+Expected<std::shared_ptr<CudaProductLibrary>>
+CudaProductLibrary::create(std::shared_ptr<CudaContext> context) {
   int version = 0;
   context->api.cuDriverGetVersion(&version);
   Expected<const CublasLtApi *> api = CublasLtApi::load(version);
   if (!api)
     return api.status();
-  std::shared_ptr<CublasLt> library(new CublasLt(**api, std::move(context)));
+  std::shared_ptr<CudaProductLibrary> library(
+      new CudaProductLibrary(**api, std::move(context)));
   library->context->enter();
   cublasStatus_t status = (*api)->cublasLtCreate(&library->handle);
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -31,7 +32,7 @@ CublasLt::create(std::shared_ptr<CudaContext> context) {
   return library;
 }
 
-CublasLt::~CublasLt() {
+CudaProductLibrary::~CudaProductLibrary() {
   context->enter();
   if (handle)
     api.cublasLtDestroy(handle);
@@ -161,19 +162,48 @@ static std::byte *addressOf(const GpuMatrix &matrix,
          repeat * uint64_t(matrix.repeatStride) * elementSize(matrix.type());
 }
 
-Expected<std::optional<CudaProduct::Plan>>
-CudaProduct::plan(std::span<std::byte *const> buffers) {
+/// Whether the library has no code for these operands on this GPU.
+static bool isRefusal(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED ||
+         status == CUBLAS_STATUS_ARCH_MISMATCH;
+}
+
+Expected<std::unique_ptr<CudaProduct>>
+CudaProduct::create(std::shared_ptr<CudaProductLibrary> library,
+                    const GpuProduct &product) {
+  std::unique_ptr<CudaProduct> created(
+      new CudaProduct(std::move(library), product));
+  auto descriptors = std::make_unique<Descriptors>(created->library->api);
+  LOCKSTEP_RETURN_IF_ERROR(descriptors->create(product));
+  created->descriptors = std::move(descriptors);
+  return created;
+}
+
+CudaProduct::CudaProduct(std::shared_ptr<CudaProductLibrary> library,
+                         const GpuProduct &product)
+    : library(std::move(library)), product(product) {}
+
+CudaProduct::~CudaProduct() = default;
+
+CudaProduct::Alignments
+CudaProduct::alignmentsOf(std::span<std::byte *const> buffers) const {
   auto alignmentOf = [&](const GpuMatrix &matrix) {
-    constexpr uint64_t most = 256;
+    // Algorithms ask for no more. Where the memory plan has placed a buffer
+    // must not decide about the algorithm, and so about the order of sums.
+    constexpr uint64_t most = 16;
     uint64_t bits =
         reinterpret_cast<uint64_t>(addressOf(matrix, buffers, 0)) | most;
     if (product.repeats > 1)
       bits |= uint64_t(matrix.repeatStride) * elementSize(matrix.type());
     return uint32_t(bits & -bits);
   };
-  Alignments alignments = {alignmentOf(product.left),
-                           alignmentOf(product.right),
-                           alignmentOf(product.result)};
+  return {alignmentOf(product.left), alignmentOf(product.right),
+          alignmentOf(product.result)};
+}
+
+Expected<std::optional<CudaProduct::Plan>>
+CudaProduct::plan(std::span<std::byte *const> buffers) {
+  Alignments alignments = alignmentsOf(buffers);
   std::lock_guard<std::mutex> lock(mutex);
   if (auto known = plans.find(alignments); known != plans.end())
     return known->second;
@@ -186,8 +216,6 @@ CudaProduct::plan(std::span<std::byte *const> buffers) {
 Expected<std::optional<CudaProduct::Plan>>
 CudaProduct::choose(const Alignments &alignments) const {
   const CublasLtApi &api = library->api;
-  Descriptors descriptors(api);
-  LOCKSTEP_RETURN_IF_ERROR(descriptors.create(product));
   cublasLtMatmulPreference_t preference = nullptr;
   cublasStatus_t status = api.cublasLtMatmulPreferenceCreate(&preference);
   auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
@@ -195,8 +223,10 @@ CudaProduct::choose(const Alignments &alignments) const {
       status = api.cublasLtMatmulPreferenceSetAttribute(preference, attribute,
                                                         &value, sizeof(value));
   };
-  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, CublasLt::workspaceBytes);
-  // Parts of a sum are added in one order, and not rounded before.
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+      CudaProductLibrary::workspaceBytes);
+  // Parts of a sum are added in working memory, as f32 or f64, and not in the
+  // result.
   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignments[1]);
@@ -207,12 +237,12 @@ CudaProduct::choose(const Alignments &alignments) const {
   int found = 0;
   if (status == CUBLAS_STATUS_SUCCESS)
     status = api.cublasLtMatmulAlgoGetHeuristic(
-        library->handle, descriptors.operation, descriptors.right,
-        descriptors.left, descriptors.result, descriptors.result, preference,
+        library->handle, descriptors->operation, descriptors->right,
+        descriptors->left, descriptors->result, descriptors->result, preference,
         /*requested=*/1, &result, &found);
   if (preference)
     api.cublasLtMatmulPreferenceDestroy(preference);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED ||
+  if (isRefusal(status) ||
       (status == CUBLAS_STATUS_SUCCESS &&
        (found == 0 || result.state != CUBLAS_STATUS_SUCCESS)))
     return std::optional<Plan>();
@@ -221,27 +251,31 @@ CudaProduct::choose(const Alignments &alignments) const {
   return std::optional<Plan>({result.algo, result.workspaceSize});
 }
 
-Status CudaProduct::enqueue(const Plan &plan,
-                            std::span<std::byte *const> buffers,
-                            CUdeviceptr workspace, CUstream stream) const {
+Expected<bool> CudaProduct::enqueue(const Plan &plan,
+                                    std::span<std::byte *const> buffers,
+                                    CUdeviceptr workspace, CUstream stream) {
   const CublasLtApi &api = library->api;
-  Descriptors descriptors(api);
-  LOCKSTEP_RETURN_IF_ERROR(descriptors.create(product));
   ElementType factor = product.left.type();
   for (uint64_t repeat = 0; repeat < product.repeats; ++repeat) {
     std::byte *result = addressOf(product.result, buffers, repeat);
     cublasStatus_t status = api.cublasLtMatmul(
-        library->handle, descriptors.operation,
+        library->handle, descriptors->operation,
         /*alpha=*/scalars.get(factor, true),
-        addressOf(product.right, buffers, repeat), descriptors.right,
-        addressOf(product.left, buffers, repeat), descriptors.left,
+        addressOf(product.right, buffers, repeat), descriptors->right,
+        addressOf(product.left, buffers, repeat), descriptors->left,
         /*beta=*/scalars.get(factor, product.accumulates), result,
-        descriptors.result, result, descriptors.result, &plan.algorithm,
+        descriptors->result, result, descriptors->result, &plan.algorithm,
         reinterpret_cast<void *>(workspace), plan.workspaceBytes, stream);
+    // Then it has not begun, and all of it can be computed by other code.
+    if (repeat == 0 && isRefusal(status)) {
+      std::lock_guard<std::mutex> lock(mutex);
+      plans[alignmentsOf(buffers)] = std::nullopt;
+      return false;
+    }
     if (status != CUBLAS_STATUS_SUCCESS)
       return api.error("cublasLtMatmul", status);
   }
-  return Status::success();
+  return true;
 }
 
 } // namespace lockstep::runtime

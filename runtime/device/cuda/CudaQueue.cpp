@@ -202,11 +202,14 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
   for (const int64_t &scalar : scalars)
     parameters.push_back(const_cast<int64_t *>(&scalar));
   size_t phase = 0;
+  bool byLibrary = false;
   auto describe = [&] {
     std::string of = fmt::format("the launch of kernel '{}'", kernel.name);
     if (phase == kernel.phases.size())
       return of;
     const CudaKernel::Phase &failed = kernel.phases[phase];
+    if (byLibrary)
+      return fmt::format("{}, phase {} by cuBLASLt", of, phase);
     return fmt::format("{}, phase {} ({} blocks of {} threads)", of, phase,
                        failed.blocks, failed.threads);
   };
@@ -216,14 +219,14 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
       const CudaKernel::Phase &next = kernel.phases[phase];
       if (next.blocks == 0)
         continue;
-      if (next.product) {
+      byLibrary = next.product != nullptr;
+      if (byLibrary) {
         Expected<bool> isEnqueued = multiply(*next.product, buffers);
-        if (!isEnqueued) {
-          fail(isEnqueued.status().withContext(describe()));
-          return CUDA_SUCCESS;
-        }
+        if (!isEnqueued)
+          return failInLibrary(isEnqueued.status().withContext(describe()));
         if (*isEnqueued)
           continue;
+        byLibrary = false;
       }
       CUresult result = api.cuLaunchKernel(
           next.function, next.blocks, 1, 1, next.threads, 1, 1,
@@ -243,10 +246,19 @@ Expected<bool> CudaQueue::multiply(CudaProduct &product,
     return false;
   if (plan->workspaceBytes > 0 && !workspace)
     LOCKSTEP_RETURN_IF_ERROR(
-        context->allocate(CublasLt::workspaceBytes).moveTo(workspace));
-  LOCKSTEP_RETURN_IF_ERROR(
-      product.enqueue(*plan, buffers, workspace, stream.stream));
-  return true;
+        context->allocate(CudaProductLibrary::workspaceBytes)
+            .moveTo(workspace));
+  return product.enqueue(*plan, buffers, workspace, stream.stream);
+}
+
+/// Notes the error of a library. Where the GPU has failed before, the library
+/// says no more than that, and the driver knows the cause, which is returned.
+CUresult CudaQueue::failInLibrary(const Status &status) {
+  CUresult state = recording ? CUDA_SUCCESS : api.cuStreamQuery(stream.stream);
+  if (state != CUDA_SUCCESS && state != CUDA_ERROR_NOT_READY)
+    return state;
+  fail(status);
+  return CUDA_SUCCESS;
 }
 
 void CudaQueue::copy(const RowCopy &rows) {

@@ -19,7 +19,7 @@
 namespace lockstep::runtime {
 
 /// A stream. Each command is a call of the driver, except that a copy of rows
-/// may be several, and a kernel is one for each phase.
+/// may be several, and a kernel is one or, by cuBLASLt, several for each phase.
 ///
 /// After an error, commands have no effect, but records and waits still do, so
 /// that memory of the host is not freed too early. When the GPU itself has
@@ -85,6 +85,7 @@ private:
   /// Enqueues the product of a phase. False: the library does not support it.
   Expected<bool> multiply(CudaProduct &product,
                           std::span<std::byte *const> buffers);
+  CUresult failInLibrary(const Status &status);
   CUresult copyRows(const RowCopy &rows);
   CUresult fillBytes(CUdeviceptr to, uint64_t bytes, uint32_t pattern);
   CUresult launchReduction(const CudaReduction &kernels,

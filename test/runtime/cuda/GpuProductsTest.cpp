@@ -25,13 +25,16 @@ GpuProduct makeProduct() {
   return product;
 }
 
+/// The left factor begins behind 16 bytes.
+constexpr uint64_t bufferBytes[] = {16 + 32 * 64 * 8, 64 * 48 * 8, 32 * 48 * 8};
+
 std::optional<std::vector<GpuProduct>>
 readAll(const std::vector<GpuProduct> &products) {
   std::vector<uint64_t> words;
   for (const GpuProduct &product : products)
-    for (int64_t word : product.toWords())
-      words.push_back(uint64_t(word));
-  return GpuProduct::read(words, /*buffers=*/3, /*phases=*/4);
+    for (uint64_t word : product.toWords())
+      words.push_back(word);
+  return GpuProduct::read(words, bufferBytes, /*phases=*/4);
 }
 
 bool isRead(const std::function<void(GpuProduct &)> &change) {
@@ -56,7 +59,7 @@ TEST(GpuProducts, thatNoKernelHas) {
   GpuProduct product = makeProduct();
   EXPECT_FALSE(readAll({product, product})) << "two of one phase";
   uint64_t word = 0;
-  EXPECT_FALSE(GpuProduct::read({&word, 1}, 3, 4)) << "a part of one";
+  EXPECT_FALSE(GpuProduct::read({&word, 1}, bufferBytes, 4)) << "a part of one";
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.phase = 4; }));
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.rows = 0; }));
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.columns = 0; }));
@@ -71,6 +74,10 @@ TEST(GpuProducts, withOtherMatrices) {
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.left.buffer = 3; }));
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.left.offset = 2; }));
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.left.element = 200; }));
+  EXPECT_FALSE(isRead([](GpuProduct &it) { it.left.element += 256; }));
+  EXPECT_FALSE(isRead([](GpuProduct &it) { it.left.rowStride = 63; }))
+      << "rows overlap";
+  EXPECT_FALSE(isRead([](GpuProduct &it) { it.right.columnStride = 1; }));
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.right.rowStride = 2; }));
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.right.columnStride = -64; }));
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.right.batchStride = -1; }));
@@ -79,6 +86,38 @@ TEST(GpuProducts, withOtherMatrices) {
   EXPECT_FALSE(isRead([](GpuProduct &it) {
     std::swap(it.result.rowStride, it.result.columnStride);
   })) << "neighbors of the result in memory are in one column";
+}
+
+TEST(GpuProducts, outsideOfTheirBuffers) {
+  constexpr uint64_t exact[] = {16 + 32 * 64 * 4, 64 * 48 * 4, 32 * 48 * 4};
+  auto fits = [&](const std::function<void(GpuProduct &)> &change) {
+    GpuProduct product = makeProduct();
+    change(product);
+    return product.isValid(exact);
+  };
+  EXPECT_TRUE(fits([](GpuProduct &) {}));
+  EXPECT_FALSE(fits([](GpuProduct &it) { it.left.offset += 4; }));
+  EXPECT_FALSE(fits([](GpuProduct &it) { it.left.offset = UINT64_MAX - 3; }));
+  EXPECT_FALSE(fits([](GpuProduct &it) { it.right.columnStride = 65; }));
+  EXPECT_FALSE(fits([](GpuProduct &it) { it.result.rowStride = 49; }));
+  EXPECT_FALSE(fits([](GpuProduct &it) {
+    it.batches = 2;
+    it.result.batchStride = 1;
+  }));
+  EXPECT_FALSE(fits([](GpuProduct &it) {
+    it.repeats = 2;
+    it.left.repeatStride = 1;
+  }));
+  EXPECT_TRUE(fits([](GpuProduct &it) {
+    it.rows = 16;
+    it.batches = 2;
+    it.left.batchStride = 16 * 64;
+    it.result.batchStride = 16 * 48;
+  }));
+  EXPECT_FALSE(fits([](GpuProduct &it) {
+    it.batches = it.repeats = INT32_MAX;
+    it.result.batchStride = it.result.repeatStride = INT32_MAX;
+  }));
 }
 
 TEST(GpuProducts, ofTypes) {

@@ -1,8 +1,9 @@
 //===- ApiCublasLt.cpp - cuBLASLt without GPUs ----------------------------===//
 //
 // The functions of libcublasLt.so.12 that the device `cuda` calls. Products are
-// summed in f64, and rounded once. Operands that are not aligned to 16 bytes
-// are not supported, as by some of the library's algorithms. A product fills
+// summed in f64, and rounded to the type of sums, then to that of the result.
+// Operands that are not aligned to 16 bytes are not supported, as by some of
+// the library's algorithms. A product fills
 // its working memory, and finds an error at its end if another one has done so
 // meanwhile.
 //
@@ -46,9 +47,9 @@ struct cublasLtMatmulPreferenceOpaque_t {
 
 namespace {
 
-constexpr auto executionFailed = cublasStatus_t(13);
 /// Of an algorithm for these operands.
-constexpr uint64_t workspaceBytes = 4096, algorithmMark = 0x4c74;
+constexpr uint64_t workspaceBytes = 4096, algorithmMark = 0x4c74,
+                   leastAlignment = 16;
 
 uint64_t sizeOf(cudaDataType_t type) {
   switch (type) {
@@ -103,6 +104,7 @@ float roundMantissa(float value, int bits, bool isTf32) {
 void store(std::byte *to, cudaDataType_t type, double value) {
   auto write = [&](auto narrow) { std::memcpy(to, &narrow, sizeof(narrow)); };
   switch (type) {
+  // Sums are f32, which are rounded once more.
   case CUDA_R_16F:
     return write(_Float16(float(value)));
   case CUDA_R_16BF: {
@@ -213,10 +215,11 @@ struct Product {
   }
 };
 
+/// Whether it is aligned memory of the context.
 bool isOf(const Context *context, const void *address, uint64_t bytes) {
-  std::optional<Allocation> memory =
-      MemoryTable::get().find(reinterpret_cast<uint64_t>(address), bytes);
-  return memory && memory->context == context;
+  auto begin = reinterpret_cast<uint64_t>(address);
+  std::optional<Allocation> memory = MemoryTable::get().find(begin, bytes);
+  return memory && memory->context == context && begin % leastAlignment == 0;
 }
 
 std::byte *hostOf(const void *address) {
@@ -246,9 +249,11 @@ const char *cublasLtGetStatusName(cublasStatus_t status) {
     return "CUBLAS_STATUS_SUCCESS";
   case CUBLAS_STATUS_INVALID_VALUE:
     return "CUBLAS_STATUS_INVALID_VALUE";
+  case CUBLAS_STATUS_ARCH_MISMATCH:
+    return "CUBLAS_STATUS_ARCH_MISMATCH";
   case CUBLAS_STATUS_NOT_SUPPORTED:
     return "CUBLAS_STATUS_NOT_SUPPORTED";
-  case executionFailed:
+  case CUBLAS_STATUS_EXECUTION_FAILED:
     return "CUBLAS_STATUS_EXECUTION_FAILED";
   }
   return "CUBLAS_STATUS_UNKNOWN";
@@ -360,9 +365,12 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   *found = 0;
   if (requested < 1 || c != d || !product.isValid())
     return CUBLAS_STATUS_INVALID_VALUE;
+  // Only schemes that add in one order, and round once.
+  if (preference->reductionSchemes != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
+    return CUBLAS_STATUS_INVALID_VALUE;
   bool isAligned = true;
   for (uint32_t alignment : preference->alignments)
-    isAligned &= alignment >= 16;
+    isAligned &= alignment >= leastAlignment;
   if (!isAligned || !product.isSupported() ||
       preference->workspaceBytes < workspaceBytes)
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -381,8 +389,10 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                cublasLtMatrixLayout_t dLayout, const cublasLtMatmulAlgo_t *algo,
                void *workspace, size_t bytes, CUstream handleOfStream) {
   count();
-  if (DriverOptions::get().product.happens())
-    return executionFailed;
+  // Also for errors of earlier commands.
+  if (DriverOptions::get().product.happens() ||
+      handle->context->error() != CUDA_SUCCESS)
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   Product product(*desc, *aLayout, *bLayout, *dLayout);
   Context *context = handle->context;
   Stream *stream = Driver::get().streams.find(handleOfStream);
