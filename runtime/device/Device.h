@@ -78,6 +78,9 @@ public:
   /// Where kernels record faults, in host memory; null if they were compiled
   /// without checks.
   virtual const KernelFault *fault() const = 0;
+  /// What the device does in another manner than the artifact asks for, after
+  /// runs; empty if nothing. From any thread.
+  virtual std::string note() const { return ""; }
 };
 
 /// Blocks of one size, zeroed, aligned to at least 64 bytes. Freed on

@@ -267,6 +267,13 @@ RecordingInfo Cluster::recording(ProgramId program) const {
   return {};
 }
 
+std::string Cluster::deviceNote() const {
+  for (const Session *session : impl->present)
+    if (std::string note = session->deviceNote(); !note.empty())
+      return note;
+  return "";
+}
+
 unsigned Cluster::idleWorkers() const {
   unsigned count = 0;
   for (Session *session : impl->present)

@@ -239,6 +239,8 @@ RecordingInfo Session::recording(ProgramId program) const {
   return {recorded.isRecorded(), recorded.obstacle()};
 }
 
+std::string Session::deviceNote() const { return impl->module->note(); }
+
 void Session::commit() { impl->executor->commit(); }
 
 /// A copy of the variables, if the program is going to change them.

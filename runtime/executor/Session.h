@@ -314,6 +314,8 @@ public:
 
   /// The state after the last run of the program.
   RecordingInfo recording(ProgramId program) const;
+  /// See `Module::note`.
+  std::string deviceNote() const;
 
   /// Workers of the current run that wait because no replica is runnable. If it
   /// equals `workers()`, only the deadline will end this run. May be called

@@ -79,6 +79,8 @@ Status Training::run() {
       !obstacle.empty() && !options.noRecording)
     printNote("the device gets the commands of each step one by one: " +
               obstacle);
+  if (std::string note = cluster.deviceNote(); !note.empty())
+    printNote(note);
   std::lock_guard<std::mutex> lock(savingMutex);
   return metricsFile.flush();
 }

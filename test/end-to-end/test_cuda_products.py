@@ -112,7 +112,7 @@ def products(tools, gpu, tmp_path):
         calls, saved = tmp_path / "calls", tmp_path / "saved"
         calls.unlink(missing_ok=True)
         shutil.rmtree(saved, ignore_errors=True)
-        gpu(
+        done = gpu(
             artifact,
             "--device=cuda",
             f"--init={source / 'init.safetensors'}",
@@ -122,15 +122,21 @@ def products(tools, gpu, tmp_path):
             LOCKSTEP_CUDA_CALLS=str(calls),
             **variables,
         )
-        counts = dict(
-            reversed(line.split()) for line in calls.read_text().splitlines()
-        )
+        note = re.search(r"generated code computes .*", done.stderr)
+        run.note = note[0] if note else ""
         variables = safetensors.numpy.load_file(
             saved / "checkpoint-1.safetensors"
         )
-        return variables, int(counts.get("cublasLtMatmul", 0))
+        return variables, count(calls, "cublasLtMatmul")
 
     return make, run
+
+
+def count(file, function):
+    """How often the stand-in has been called."""
+    text = file.read_text() if file.exists() else ""
+    counts = dict(reversed(line.split()) for line in text.splitlines())
+    return int(counts.get(function, 0))
 
 
 def data(folder):
@@ -151,8 +157,8 @@ def test_forms(products, element):
     dtype = np.dtype(TYPES[element])
     make(dtype.name)
     generated, none = run()
-    found, count = run("--products=cublaslt")
-    assert none == 0 and count == sum(FORMS.values())
+    found, calls = run("--products=cublaslt")
+    assert none == 0 and calls == sum(FORMS.values()) and not run.note
     epsilon = float(ml_dtypes.finfo(dtype).eps)
     for variables in generated, found:
         for i, form in enumerate(FORMS):
@@ -172,8 +178,8 @@ def test_what_follows_is_generated(products):
     """The library computes a product, and kernels what was fused with it."""
     make, run = products
     make("float32", epilogue="* 2 + jnp.tanh(product)")
-    found, count = run("--products=cublaslt")
-    assert count == sum(FORMS.values())
+    found, calls = run("--products=cublaslt")
+    assert calls == sum(FORMS.values())
     for i, form in enumerate(FORMS):
         product = exact(form, found, i)
         np.testing.assert_allclose(
@@ -188,8 +194,8 @@ def test_tf32(products):
     """Factors are rounded to 10 bits where that is asked for."""
     make, run = products
     make("float32")
-    found, count = run("--products=cublaslt", "--tf32")
-    assert count == sum(FORMS.values())
+    found, calls = run("--products=cublaslt", "--tf32")
+    assert calls == sum(FORMS.values())
 
     def rounded(x):
         bits = x.view(np.uint32) + np.uint32(1 << 12)
@@ -211,8 +217,12 @@ def test_what_the_library_does_not_support(products):
     make, run = products
     forms = {"bqhd,bthd->bhqt": 0, "mk,kn->mn": 1}
     make("float16", forms=forms, sizes=SIZES | {"t": 20})
-    found, count = run("--products=cublaslt")
-    assert count == sum(forms.values())
+    found, calls = run("--products=cublaslt")
+    assert calls == sum(forms.values())
+    assert (
+        run.note
+        == "generated code computes 1 of 2 products, which cuBLASLt does not support: the first one is in kernel 'step_0_product'"
+    )
     for i, form in enumerate(forms):
         expected = exact(form, found, i)
         np.testing.assert_allclose(
@@ -243,16 +253,94 @@ def test_a_step_as_one_graph(tools, gpu, losses, examples, replicas, tmp_path):
             *options,
             LOCKSTEP_CUDA_CALLS=str(calls),
         )
-        text = calls.read_text() if calls.exists() else ""
-        counts = dict(reversed(line.split()) for line in text.splitlines())
-        return found, int(counts.get("cublasLtMatmul", 0))
+        return found, count(calls, "cublasLtMatmul")
 
     expected, none = train("--device=cpu")
-    recorded, count = train("--device=cuda")
-    single, all_count = train("--device=cuda", "--no-recording")
-    assert none == 0 and count > 0 and all_count == 6 * count
+    recorded, few = train("--device=cuda")
+    single, many = train("--device=cuda", "--no-recording")
+    assert none == 0 and few > 0 and many == 6 * few
     assert recorded == single
     np.testing.assert_allclose(recorded, expected, rtol=1e-5)
+    if replicas > 1:
+        two = losses(
+            gpu,
+            artifact,
+            example,
+            12,
+            "--device=cuda",
+            "--executors=2",
+            "--transport=nccl",
+            LOCKSTEP_CUDA_DEVICES="2",
+        )
+        assert two == recorded
+
+
+# The memory plan decides where buffers are, but not about the algorithm.
+def test_alignments_above_16_bytes_are_one(tools, gpu, examples, tmp_path):
+    example = examples("digits-mlp")
+    for options in [], ["--bucket=none"], ["--simplify=false"], ["-O0"]:
+        artifact = tools.compile(
+            example.source,
+            tmp_path / "step.lockstep",
+            "--replicas=2",
+            "--products=cublaslt",
+            TARGETS,
+            *options,
+        )
+        calls = tmp_path / "calls"
+        calls.unlink(missing_ok=True)
+        gpu(
+            artifact,
+            *example.arguments(3, tmp_path / "metrics.jsonl"),
+            "--device=cuda",
+            "--no-recording",
+            LOCKSTEP_CUDA_CALLS=str(calls),
+        )
+        products = count(calls, "cublasLtMatmul") // (2 * 3)
+        assert count(calls, "cublasLtMatmulAlgoGetHeuristic") == products > 0
+
+
+ADDED = """
+replica.variable @sum : tensor<32x24xf32> {initial = dense<0.5> : tensor<32x24xf32>}
+replica.step @step(%x: tensor<1x36x16xf32> {replica.batch = "x"}, %w: tensor<1x16x24xf32> {replica.batch = "w"}) {
+  %sum = replica.read @sum : tensor<32x24xf32>
+  %a = tensor.extract_slice %x[0, 4, 0] [1, 32, 16] [1, 1, 1] : tensor<1x36x16xf32> to tensor<32x16xf32>
+  %b = tensor.collapse_shape %w [[0, 1], [2]] : tensor<1x16x24xf32> into tensor<16x24xf32>
+  %new = linalg.matmul ins(%a, %b : tensor<32x16xf32>, tensor<16x24xf32>) outs(%sum : tensor<32x24xf32>) -> tensor<32x24xf32>
+  replica.assign @sum, %new : tensor<32x24xf32>
+  replica.return
+}
+"""
+
+
+def test_products_are_added_to_what_is_there(tools, gpu, tmp_path):
+    """In the memory of a variable, of a slice of a factor."""
+    source = tmp_path / "step.mlir"
+    source.write_text(ADDED)
+    artifact = tools.compile(
+        source,
+        tmp_path / "step.lockstep",
+        "--replicas=1",
+        "--products=cublaslt",
+        TARGETS,
+    )
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((3, 36, 16)).astype("float32")
+    w = generator.standard_normal((3, 16, 24)).astype("float32")
+    np.savez(tmp_path / "data.npz", x=x, w=w)
+    calls, saved = tmp_path / "calls", tmp_path / "saved"
+    gpu(
+        artifact,
+        "--device=cuda",
+        f"--data={tmp_path / 'data.npz'}",
+        "--steps=3",
+        f"--save={saved}",
+        LOCKSTEP_CUDA_CALLS=str(calls),
+    )
+    assert count(calls, "cublasLtMatmul") == 2  # one of them in a graph
+    found = safetensors.numpy.load_file(saved / "checkpoint-3.safetensors")
+    expected = 0.5 + np.einsum("rmk,rkn->mn", x[:, 4:].astype("float64"), w)
+    np.testing.assert_allclose(found["sum"], expected, rtol=1e-5, atol=1e-5)
 
 
 def test_errors(tools, gpu, examples, tmp_path):
@@ -264,11 +352,12 @@ def test_errors(tools, gpu, examples, tmp_path):
         "--products=cublaslt",
         TARGETS,
     )
-    # There is a driver, and no other library.
+    # There is a driver, and what has the name of the library is none.
     alone = tmp_path / "alone"
     alone.mkdir()
     standin = tools.folder.parent / "lib" / "cuda-standin"
     (alone / "libcuda.so.1").symlink_to(standin / "libcuda.so.1")
+    (alone / "libcublasLt.so.12").write_text("no library")
     message = failure(
         gpu,
         example,
@@ -278,7 +367,7 @@ def test_errors(tools, gpu, examples, tmp_path):
         LD_LIBRARY_PATH=str(alone),
     )
     assert (
-        "has products for cuBLASLt (--products=cublaslt): expected NVIDIA's cuBLASLt 12.4.0 or newer, found none: libcublasLt.so.12:"
+        "has products for cuBLASLt (--products=cublaslt): expected NVIDIA's cuBLASLt 12.4.0 or newer, found none: "
         in message
     )
     message = failure(
@@ -289,8 +378,38 @@ def test_errors(tools, gpu, examples, tmp_path):
         "--device=cuda",
         LOCKSTEP_CUDA_FAIL="product:3",
     )
-    assert "the launch of kernel 'step_" in message
-    assert "cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED" in message
+    assert re.search(
+        "the launch of kernel 'step_.*', phase 0 by cuBLASLt: cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED",
+        message,
+    )
+    # What the GPU says comes first, also if the library has found it.
+    for command in 15, 20, 25, 30:
+        message = failure(
+            gpu,
+            example,
+            artifact,
+            tmp_path,
+            "--device=cuda",
+            "--no-recording",
+            LOCKSTEP_CUDA_FAIL=f"lost:{command}",
+        )
+        assert (
+            "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in message
+        )
+        assert "CUBLAS" not in message
+    # No memory for products, besides that of variables and values.
+    message = failure(
+        gpu,
+        example,
+        artifact,
+        tmp_path,
+        "--device=cuda",
+        LOCKSTEP_CUDA_MEMORY=str(16 << 20),
+    )
+    assert re.search(
+        "phase 0 by cuBLASLt: out of memory on GPU 0 .*: expected 33554432 bytes",
+        message,
+    ), message
     # The numbers of a product are replaced: by more columns than there may be.
     content = artifact.read_bytes()
     text, count = re.subn(

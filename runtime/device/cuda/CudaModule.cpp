@@ -181,4 +181,26 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
   return static_cast<KernelHandle>(&kept);
 }
 
+std::string CudaModule::note() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  size_t refused = 0, all = 0;
+  std::string first;
+  for (const auto &[code, kernel] : kernels)
+    for (const CudaKernel::Phase &phase : kernel.phases) {
+      if (!phase.product)
+        continue;
+      ++all;
+      if (!phase.product->isRefused())
+        continue;
+      if (refused++ == 0)
+        first = code;
+    }
+  if (refused == 0)
+    return "";
+  return fmt::format("generated code computes {} of {} products, which "
+                     "cuBLASLt does not support: the first one is in kernel "
+                     "'{}'",
+                     refused, all, first);
+}
+
 } // namespace lockstep::runtime

@@ -43,6 +43,7 @@ public:
   const std::string &target() const override { return name; }
   /// Kernels have no checks yet.
   const KernelFault *fault() const override { return nullptr; }
+  std::string note() const override;
 
 private:
   explicit CudaModule(std::shared_ptr<CudaContext> context)

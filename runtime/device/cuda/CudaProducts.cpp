@@ -213,6 +213,12 @@ CudaProduct::plan(std::span<std::byte *const> buffers) {
   return chosen;
 }
 
+bool CudaProduct::isRefused() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return std::ranges::any_of(plans,
+                             [](const auto &entry) { return !entry.second; });
+}
+
 Expected<std::optional<CudaProduct::Plan>>
 CudaProduct::choose(const Alignments &alignments) const {
   const CublasLtApi &api = library->api;

@@ -64,6 +64,8 @@ public:
   /// support that. Error: of the library.
   Expected<std::optional<Plan>> plan(std::span<std::byte *const> buffers);
 
+  /// Whether the library has refused it.
+  bool isRefused();
   /// Enqueues it; the context is current. False, if the library refuses it, in
   /// spite of the plan, and for later calls of `plan`, too. Error: of the
   /// library, or of an earlier command of the GPU.
