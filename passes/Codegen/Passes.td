@@ -88,12 +88,15 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     computes a tile from slices of the factors in shared memory, by tensor cores
     if the factors have 16 bits, or with the option `tf32`. Of loops that update
     single elements, such as a scatter, a thread executes the accesses to the
-    elements that belong to it. With the option `library-products`, a product of
-    matrices is a phase without its epilogue, but for a rounding, and the
-    attribute `lockstep.products` of the kernel describes it for a library. All else, such as other loops that carry
-    tensors, is executed by a single block. Intermediate buffers are
-    in working memory. What is left of the kernel is a declaration with
+    elements that belong to it. All else, such as other loops that carry
+    tensors, is executed by a single block. Intermediate buffers are in working
+    memory. What is left of the kernel is a declaration with
     `lockstep.launches`, the number of blocks and threads of each phase.
+
+    With the option `library-products`, a product of matrices is a phase without
+    its epilogue, but for a rounding. The attribute `lockstep.products` of the
+    kernel then has the words of `runtime::GpuProduct`, which describe it to a
+    library: phase, rows, columns, depth, and so on.
 
     ```mlir
     // before

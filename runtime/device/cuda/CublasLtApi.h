@@ -33,8 +33,8 @@ namespace lockstep::runtime {
 
 /// Never unloaded.
 struct CublasLtApi {
-  /// The library of this machine: for CUDA 13 if the driver is, else for CUDA
-  /// 12. `driverVersion` as cuDriverGetVersion counts; that of the first call
+  /// The library of this machine: for CUDA 13 if the driver is and there is one,
+  /// else for CUDA 12. `driverVersion` as cuDriverGetVersion counts; that of the first call
   /// decides. Errors: there is none, or it is too old.
   static Expected<const CublasLtApi *> load(int driverVersion);
 
@@ -46,7 +46,8 @@ struct CublasLtApi {
 #undef LOCKSTEP_CUBLASLT_POINTER
 };
 
-/// Earlier libraries are refused, as cublasLtGetVersion counts: 12.4.
+/// Earlier libraries are refused, as cublasLtGetVersion counts: 12.4, as of
+/// drivers (leastDriverVersion).
 inline constexpr size_t leastCublasLtVersion = 120400;
 
 } // namespace lockstep::runtime

@@ -26,7 +26,7 @@ device.kernel @plain(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>) -> tensor<32x
 
 // A slice of a factor begins at its row 4, with the strides of all of it. The products are added to what the result has, a copy of an argument.
 // CHECK: func.func private @accumulating
-// CHECK-SAME: lockstep.products = array<i64: {{[0-9]+}}, 32, 48, 64, 1, 1, 1, 0,
+// CHECK-SAME: lockstep.products = array<i64: 1, 32, 48, 64, 1, 1, 1, 0,
 // CHECK-SAME: 0, 1280, 11, 80, 1, 0, 0,
 // CHECK-SAME: 1, 0, 11, 48, 1, 0, 0,
 // CHECK-SAME: 3, 0, 11, 48, 1, 0, 0>
@@ -106,6 +106,66 @@ device.kernel @rounded(%x: tensor<32x64xbf16>, %w: tensor<48x64xbf16>) -> tensor
     linalg.yield %0 : bf16
   } -> tensor<32x48xbf16>
   device.yield %t : tensor<32x48xbf16>
+}
+
+// -----
+
+// A rounding that no library does, from f32 to bf16: it is a phase of its own, and the product is stored before.
+// CHECK: func.func private @roundedAfterwards
+// CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
+// CHECK-SAME: 0, 0, 11, 64, 1, 0, 0,
+// CHECK-SAME: 1, 0, 11, 48, 1, 0, 0,
+// CHECK-SAME: 3, 0, 11, 48, 1, 0, 0>
+#same = affine_map<(i, j) -> (i, j)>
+device.kernel @roundedAfterwards(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>) -> tensor<32x48xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x48xf32>
+  %n = tensor.empty() : tensor<32x48xbf16>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<32x64xf32>, tensor<64x48xf32>) outs(%f : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %t = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%m : tensor<32x48xf32>) outs(%n : tensor<32x48xbf16>) {
+  ^bb0(%a: f32, %b: bf16):
+    %0 = arith.truncf %a : f32 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<32x48xbf16>
+  device.yield %t : tensor<32x48xbf16>
+}
+
+// -----
+
+// Loops of one iteration are no dimensions. The repeated loop has 64 iterations, or is too long.
+// CHECK: func.func private @ones
+// CHECK-SAME: lockstep.products = array<i64: 0, 16, 16, 8, 100, 64, 0, 0,
+// CHECK: func.func private @tooMany
+// CHECK-NOT: lockstep.products
+#l = affine_map<(o, b, h, i, j, k) -> (b, i, o, h, k)>
+#r = affine_map<(o, b, h, i, j, k) -> (b, h, o, k, j)>
+#p = affine_map<(o, b, h, i, j, k) -> (o, b, h, i, j)>
+device.kernel @ones(%x: tensor<100x16x1x64x8xf32>, %w: tensor<100x64x1x8x16xf32>) -> tensor<1x100x64x16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x100x64x16x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x100x64x16x16xf32>) -> tensor<1x100x64x16x16xf32>
+  %m = linalg.generic {indexing_maps = [#l, #r, #p], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<100x16x1x64x8xf32>, tensor<100x64x1x8x16xf32>) outs(%f : tensor<1x100x64x16x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<1x100x64x16x16xf32>
+  device.yield %m : tensor<1x100x64x16x16xf32>
+}
+device.kernel @tooMany(%x: tensor<100x16x1x65x8xf32>, %w: tensor<100x65x1x8x16xf32>) -> tensor<1x100x65x16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x100x65x16x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x100x65x16x16xf32>) -> tensor<1x100x65x16x16xf32>
+  %m = linalg.generic {indexing_maps = [#l, #r, #p], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<100x16x1x65x8xf32>, tensor<100x65x1x8x16xf32>) outs(%f : tensor<1x100x65x16x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<1x100x65x16x16xf32>
+  device.yield %m : tensor<1x100x65x16x16xf32>
 }
 
 // -----
