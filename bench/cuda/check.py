@@ -219,15 +219,18 @@ class Check:
         equal = "the metrics of one" if two.metrics == one else "DIFFERS"
         print(f"{what}: {equal}, {two.milliseconds:.2f} ms", flush=True)
 
-    def sanitize(self, tool):
+    def sanitize(self, tool, products):
         metrics = self.folder / "metrics.jsonl"
         command = ["compute-sanitizer", f"--tool={tool}", "--error-exitcode=3"]
+        run = self.command(
+            SANITIZED, "cuda", metrics, steps=3, products=products
+        )
         execute(
-            [*command, *self.command(SANITIZED, "cuda", metrics, steps=3)],
+            [*command, *run],
             max(min(self.left(), 120), 1),
             **self.environment,
         )
-        print(f"{tool}: nothing found", flush=True)
+        print(f"{tool}, {products}: nothing found", flush=True)
 
     def attempt(self, what, check, *arguments):
         """What fails does not keep the rest from being checked."""
@@ -258,7 +261,9 @@ class Check:
             self.attempt(what, self.exchange, transport, gpus)
         if shutil.which("compute-sanitizer"):
             for tool in TOOLS:
-                self.attempt(tool, self.sanitize, tool)
+                self.attempt(tool, self.sanitize, tool, "generated")
+            what = f"{TOOLS[0]}, cublaslt"
+            self.attempt(what, self.sanitize, TOOLS[0], "cublaslt")
         else:
             print("compute-sanitizer is not installed")
         print("wrong: " + (", ".join(self.wrong) or "nothing"))

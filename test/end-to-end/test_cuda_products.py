@@ -370,6 +370,21 @@ def test_errors(tools, gpu, examples, tmp_path):
         "has products for cuBLASLt (--products=cublaslt): expected NVIDIA's cuBLASLt 12.4.0 or newer, found none: "
         in message
     )
+    for version, found in (
+        ("120300", "found 12.3.0"),
+        ("120400", "found one without 'cublasLtGetStatusName'"),
+    ):
+        message = failure(
+            gpu,
+            example,
+            artifact,
+            tmp_path,
+            "--device=cuda",
+            LD_LIBRARY_PATH=f"{standin / f'cublaslt-{version}'}:{standin}",
+        )
+        assert (
+            f"expected NVIDIA's cuBLASLt 12.4.0 or newer, {found}" in message
+        ), message
     message = failure(
         gpu,
         example,

@@ -18,9 +18,10 @@ static Status findFunctions(void *library, CublasLtApi &api) {
 #define LOCKSTEP_CUBLASLT_FIND(name)                                           \
   api.name = reinterpret_cast<decltype(api.name)>(::dlsym(library, #name));    \
   if (!api.name)                                                               \
-    return unsupported(fmt::format("expected cuBLASLt {} or newer, found one " \
-                                   "without '{}'",                             \
-                                   versionText(leastCublasLtVersion), #name));
+    return unsupported(                                                        \
+        fmt::format("expected NVIDIA's cuBLASLt {} or newer, found one "       \
+                    "without '{}'",                                            \
+                    versionText(leastCublasLtVersion), #name));
   LOCKSTEP_CUBLASLT_FUNCTIONS(LOCKSTEP_CUBLASLT_FIND)
 #undef LOCKSTEP_CUBLASLT_FIND
   return Status::success();
@@ -43,11 +44,16 @@ static Expected<const CublasLtApi *> loadLibrary(int driverVersion) {
         fmt::format("expected NVIDIA's cuBLASLt {} or newer, found none: {}",
                     versionText(leastCublasLtVersion), missing));
   static CublasLtApi api;
+  // An old library may lack some functions: its version says more.
+  api.cublasLtGetVersion = reinterpret_cast<decltype(api.cublasLtGetVersion)>(
+      ::dlsym(library, "cublasLtGetVersion"));
+  if (size_t version =
+          api.cublasLtGetVersion ? api.cublasLtGetVersion() : SIZE_MAX;
+      version < leastCublasLtVersion)
+    return unsupported(
+        fmt::format("expected NVIDIA's cuBLASLt {} or newer, found {}",
+                    versionText(leastCublasLtVersion), versionText(version)));
   LOCKSTEP_RETURN_IF_ERROR(findFunctions(library, api));
-  if (size_t version = api.cublasLtGetVersion(); version < leastCublasLtVersion)
-    return unsupported(fmt::format("expected cuBLASLt {} or newer, found {}",
-                                   versionText(leastCublasLtVersion),
-                                   versionText(version)));
   return &api;
 }
 
