@@ -105,6 +105,7 @@ lockstep_add_plugin(cuda
   device/cuda/CudaGraph.cpp
   device/cuda/CudaModule.cpp
   device/cuda/CudaQueue.cpp
+  device/cuda/CudaQueueErrors.cpp
   device/cuda/CublasLtApi.cpp
   device/cuda/CudaProducts.cpp
   device/cuda/CudaReductions.cpp

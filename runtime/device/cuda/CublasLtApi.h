@@ -33,9 +33,9 @@ namespace lockstep::runtime {
 
 /// Never unloaded.
 struct CublasLtApi {
-  /// The library of this machine: for CUDA 13 if the driver is and there is one,
-  /// else for CUDA 12. `driverVersion` as cuDriverGetVersion counts; that of the first call
-  /// decides. Errors: there is none, or it is too old.
+  /// The library of this machine: for CUDA 13 if the driver is, and there is
+  /// one, else for CUDA 12. `driverVersion` as cuDriverGetVersion counts; that
+  /// of the first call decides. Errors: there is none, or it is too old.
   static Expected<const CublasLtApi *> load(int driverVersion);
 
   /// The error of a call: "cublasLtMatmul: CUBLAS_STATUS_INVALID_VALUE".
