@@ -108,34 +108,6 @@ struct ExtendMultiplyAdd : OpRewritePattern<math::FmaOp> {
   }
 };
 
-/// The sign of one float of 16 bits with the magnitude of another. LLVM would
-/// take the sign of the number that was rounded to 16 bits instead, and call a
-/// library where that is an f64; it recognizes this function in operations on
-/// the bits, too, but not in a select.
-struct ExpandCopySign : OpRewritePattern<math::CopySignOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::CopySignOp op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType(), bitsType = rewriter.getI16Type();
-    if (getElementTypeOrSelf(type).getIntOrFloatBitWidth() != 16)
-      return failure();
-    if (auto vector = dyn_cast<VectorType>(type))
-      bitsType = vector.clone(bitsType);
-    Location loc = op.getLoc();
-    Value zero = arith::ConstantOp::create(rewriter, loc,
-                                           rewriter.getZeroAttr(bitsType));
-    Value isNegative = arith::CmpIOp::create(
-        rewriter, loc, arith::CmpIPredicate::slt,
-        arith::BitcastOp::create(rewriter, loc, bitsType, op.getRhs()), zero);
-    Value magnitude = math::AbsFOp::create(rewriter, loc, op.getLhs());
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(
-        op, isNegative, arith::NegFOp::create(rewriter, loc, magnitude),
-        magnitude);
-    return success();
-  }
-};
-
 /// The maximum or minimum, which is the other operand if one is NaN. LLVM would
 /// call a library.
 template <typename OpTy, arith::CmpFPredicate predicate>
@@ -278,7 +250,7 @@ namespace {
 struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
   void runOnOperation() override {
     RewritePatternSet simple(&getContext());
-    simple.add<ExpandCopySign, ExtendMultiplyAdd,
+    simple.add<ExtendMultiplyAdd,
                ExpandExtreme<arith::MaxNumFOp, arith::CmpFPredicate::OGT>,
                ExpandExtreme<arith::MinNumFOp, arith::CmpFPredicate::OLT>,
                ExpandTest<math::IsInfOp, arith::CmpFPredicate::OEQ>,

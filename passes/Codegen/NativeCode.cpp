@@ -68,6 +68,28 @@ define weak_odr hidden float @fmodf(float %x, float %y) nounwind {
   %narrow = fptrunc double %r to float
   ret float %narrow
 }
+
+; To f16 in one rounding, after one to odd in f32. The pass `expand-math` has expanded the conversions of the program in the same manner, but
+; LLVM makes others: it reads signs before roundings, so that copysign(x, fptrunc(fptrunc(y))) converts the f64 y to f16.
+define weak_odr hidden half @__truncdfhf2(double %x) nounwind {
+  %single = fptrunc double %x to float
+  %back = fpext float %single to double
+  %bits = bitcast float %single to i32
+  %isInexact = fcmp one double %back, %x
+  %low = and i32 %bits, 1
+  %isEven = icmp eq i32 %low, 0
+  %isChanged = and i1 %isInexact, %isEven
+  %backSize = call double @llvm.fabs.f64(double %back)
+  %size = call double @llvm.fabs.f64(double %x)
+  %isSmaller = fcmp olt double %backSize, %size
+  %step = select i1 %isSmaller, i32 1, i32 -1
+  %odd = add i32 %bits, %step
+  %chosen = select i1 %isChanged, i32 %odd, i32 %bits
+  %toOdd = bitcast i32 %chosen to float
+  %half = fptrunc float %toOdd to half
+  ret half %half
+}
+declare double @llvm.fabs.f64(double)
 )";
 
 /// The record of the first failed check of a kernel: a state (0: none, 1: being

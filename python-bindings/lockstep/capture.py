@@ -125,13 +125,6 @@ def _unlowered(jaxpr, path):
     lowers `svd`, say, by operations of its own, whose errors do not have it.
     """
     for equation in jaxpr.eqns:
-        inner = [
-            place
-            for part in core.jaxprs_in_params(equation.params)
-            if (place := _unlowered(part, path))
-        ]
-        if inner:
-            return inner[0]
         operands = [variable.aval for variable in equation.invars]
 
         def execute(*values, equation=equation):
@@ -140,13 +133,23 @@ def _unlowered(jaxpr, path):
         try:
             traced = jax.jit(execute).trace(*operands)
             traced.lower(lowering_platforms=(PLATFORM,))
-        except NotImplementedError:
-            frames = equation.source_info.traceback.frames
-            return _last_line(
-                [(f.file_name, f.line_num) for f in reversed(frames)], path
-            )
-        except Exception:  # It cannot be lowered outside of its context.
             continue
+        except Exception as error:
+            # Others than this one may be of what it needs around it.
+            is_unlowered = isinstance(error, NotImplementedError)
+            inner = [
+                place
+                for part in core.jaxprs_in_params(equation.params)
+                if (place := _unlowered(part, path))
+            ]
+        if inner:
+            return inner[0]
+        known = equation.source_info.traceback if is_unlowered else None
+        frames = reversed(known.frames) if known else []
+        if place := _last_line(
+            [(f.file_name, f.line_num) for f in frames], path
+        ):
+            return place
     return ""
 
 

@@ -285,8 +285,11 @@ def test_an_operation_without_a_portable_lowering(make):
     ],
 )
 def test_an_error_inside_of_a_lowering_has_the_line(make, tmp_path, value):
+    # Before it, there is one that is lowered for another platform alone.
+    fine = "jax.lax.platform_dependent(x, cpu=jnp.linalg.svdvals, default=lambda x: x[0])"
     text = SMALL.replace(
-        '"loss": value', f'"loss": (lambda x: {value})(batch["x"][:3, :3])'
+        '"loss": value',
+        f'"fine": (lambda x: {fine})(batch["x"][:3, :3]).sum(),\n        "loss": (lambda x: {value})(batch["x"][:3, :3])',
     )
     line = 1 + [i for i, row in enumerate(text.split("\n")) if value in row][0]
     with pytest.raises(

@@ -393,23 +393,27 @@ def test_remainders_of_floats_are_exact(element, dtype):
     [("f16", np.float16), ("f32", np.float32), ("f64", np.float64)],
 )
 def test_signs_of_computed_numbers(element, dtype, size):
-    """LLVM takes the sign of a number before it is rounded, and must not call a
-    library to round it."""
+    """LLVM takes the sign of a number before it is rounded, for which it calls
+    a function where that is an f64; of variables and of constants."""
     x, y = (RANDOM.uniform(-10, 10, size).astype(dtype) for _ in range(2))
     if size > 7:
         x[:7] = 0, -0.0, np.inf, -np.inf, np.nan, 1, -1
-    expected = np.copysign(x, np.sin(np.sin(y)))
-    module = functions(
-        element,
-        f"math.copysign %a0, %c : {element}",
-        2,
-        x.size,
-        before=f"%s = math.sin %a1 : {element}\n    %c = math.sin %s : {element}",
-    )
-    for target in TARGETS:
-        found = module[target]["f"](x, y)
-        np.testing.assert_array_equal(found, expected)
-        is_number = ~np.isnan(expected)
-        np.testing.assert_array_equal(
-            np.signbit(found)[is_number], np.signbit(expected)[is_number]
+    sign = np.sin(np.sin(y))
+    for magnitude, expected in ("%a0", x), ("%two", np.full_like(x, 2)):
+        expected = np.copysign(expected, sign)
+        module = functions(
+            element,
+            f"math.copysign {magnitude}, %c : {element}",
+            2,
+            x.size,
+            before=f"""%two = arith.constant 2.0 : {element}
+    %s = math.sin %a1 : {element}
+    %c = math.sin %s : {element}""",
         )
+        for target in TARGETS:
+            found = module[target]["f"](x, y)
+            np.testing.assert_array_equal(found, expected)
+            is_number = ~np.isnan(expected)
+            np.testing.assert_array_equal(
+                np.signbit(found)[is_number], np.signbit(expected)[is_number]
+            )
