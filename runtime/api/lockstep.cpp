@@ -94,6 +94,8 @@ Expected<VariableValue> findVariable(lockstep_session *session,
 /// Error: the program reads variables that have no value.
 Status checkValues(const lockstep_session &session, const VariableUse &use) {
   std::string missing;
+  if (session.unset.empty())
+    return Status::success();
   for (const VariableInfo &variable : session.cluster->variables()) {
     auto found = session.unset.find(variable.name);
     if (found == session.unset.end() || !use.read.contains(variable.name))

@@ -241,7 +241,10 @@ LOCKSTEP_EXPORT lockstep_status lockstep_batches_bind(
     lockstep_session *session, uint32_t program, uint32_t replica,
     const void *const *batches, size_t count);
 
-/* Executes a program once on all replicas. When no replica makes progress for
+/* Executes a program once on all replicas. LOCKSTEP_INVALID_ARGUMENT if it may
+ * read a host scalar or a variable that has no value: neither an initial one,
+ * nor one that was set, nor, of a variable, one that an earlier run has written
+ * in any case. When no replica makes progress for
  * the deadline, it returns LOCKSTEP_DEADLINE. Kernels cannot be cancelled:
  * those that hang in threads of the session are left behind, also by
  * lockstep_session_close, and memory that they may use must stay valid until

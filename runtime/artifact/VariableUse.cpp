@@ -4,6 +4,7 @@
 
 #include "runtime/schema/Types.h"
 
+#include <map>
 #include <vector>
 
 namespace lockstep::runtime {
@@ -12,7 +13,7 @@ namespace {
 
 using artifact::Buffer;
 using artifact::CommandBody;
-using Indices = flatbuffers::Vector<uint32_t>;
+using artifact::Space;
 
 std::string wholeName(const artifact::Variable &variable) {
   return variable.shard() ? variable.shard()->of()->str()
@@ -26,21 +27,47 @@ uint64_t sizeOf(const artifact::Variable &variable) {
                       : elementSize(type.element());
 }
 
-/// Follows the commands of one role's part of a program, in order.
+/// A set of variables, by index.
+using Variables = std::vector<bool>;
+
+void intersect(Variables &with, const Variables &other) {
+  for (size_t i = 0; i < with.size(); ++i)
+    with[i] = with[i] && other[i];
+}
+
+/// Follows the commands of one role's part of a program, in order: what has
+/// been written on all paths to a command. Nothing that is written is unwritten
+/// later, so that jumps back change nothing.
 class Scan {
 public:
   Scan(const artifact::Artifact &artifact, const artifact::Program &program)
       : artifact(artifact), program(program),
-        isWritten(artifact.variables()->size()) {}
+        accessed(program.buffers()->size()),
+        written(artifact.variables()->size()), everything(written.size(), true),
+        atEnd(everything) {
+    for (uint32_t i = 0; i < accessed.size(); ++i)
+      findVariables(i);
+  }
 
   void scan(VariableUse &use) {
-    for (const artifact::Command *command : *program.commands())
-      visit(*command, use);
+    const auto &commands = *program.commands();
+    for (uint32_t at = 0; at < commands.size(); ++at) {
+      if (auto joined = joins.find(at); joined != joins.end()) {
+        intersect(written, joined->second);
+        joins.erase(joined);
+      }
+      visit(at, *commands.Get(at), use);
+    }
+    // A variable may be an output where it is, without a command.
+    written = atEnd;
+    if (program.outputs())
+      for (const artifact::Output *output : *program.outputs())
+        read(output->buffer(), use);
   }
-  bool writes(uint32_t variable) const { return isWritten[variable]; }
+  bool writes(uint32_t variable) const { return atEnd[variable]; }
 
 private:
-  void visit(const artifact::Command &command, VariableUse &use) {
+  void visit(uint32_t at, const artifact::Command &command, VariableUse &use) {
     switch (command.body_type()) {
     case CommandBody::Launch: {
       const artifact::Launch &launch = *command.body_as_Launch();
@@ -67,45 +94,54 @@ private:
       return read(command.body_as_LoadRegister()->buffer(), use);
     case CommandBody::BranchUnless:
       read(command.body_as_BranchUnless()->condition(), use);
-      isCertain = false;
-      return;
+      return branch(at, command.body_as_BranchUnless()->target());
     case CommandBody::BranchGreaterEqual:
+      return branch(at, command.body_as_BranchGreaterEqual()->target());
     case CommandBody::Jump:
-      isCertain = false;
+      branch(at, command.body_as_Jump()->target());
+      written = everything;
+      return;
+    case CommandBody::Return:
+      intersect(atEnd, written);
+      written = everything;
       return;
     default:
       return;
     }
   }
 
-  /// The variables with bytes in a buffer.
-  template <typename Visit> void forEach(uint32_t index, Visit visit) {
-    const Buffer &buffer = *program.buffers()->Get(index);
-    for (uint32_t i = 0; i < isWritten.size(); ++i) {
-      const artifact::Variable &variable = *artifact.variables()->Get(i);
-      if (variable.space() != buffer.space() || !isOfRole(variable))
-        continue;
-      uint64_t end = variable.offset() + sizeOf(variable);
-      if (variable.offset() < buffer.offset() + buffer.size() &&
-          buffer.offset() < end)
-        visit(i, variable,
-              buffer.offset() <= variable.offset() &&
-                  buffer.offset() + buffer.size() >= end);
-    }
+  void branch(uint32_t at, uint32_t target) {
+    if (target > at)
+      intersect(joins.try_emplace(target, everything).first->second, written);
   }
 
   void read(uint32_t buffer, VariableUse &use) {
-    forEach(buffer, [&](uint32_t i, const artifact::Variable &variable, bool) {
-      if (!isWritten[i])
-        use.read.insert(wholeName(variable));
-    });
+    for (auto [variable, isWhole] : accessed[buffer])
+      if (!written[variable])
+        use.read.insert(wholeName(*artifact.variables()->Get(variable)));
   }
 
   void write(uint32_t buffer) {
-    forEach(buffer, [&](uint32_t i, const artifact::Variable &, bool isWhole) {
-      if (isWhole && isCertain)
-        isWritten[i] = true;
-    });
+    for (auto [variable, isWhole] : accessed[buffer])
+      if (isWhole)
+        written[variable] = true;
+  }
+
+  /// Finds the variables with bytes in a buffer.
+  void findVariables(uint32_t index) {
+    const Buffer &buffer = *program.buffers()->Get(index);
+    if (buffer.space() != Space::variable &&
+        buffer.space() != Space::replica_variable)
+      return;
+    for (uint32_t i = 0; i < written.size(); ++i) {
+      const artifact::Variable &variable = *artifact.variables()->Get(i);
+      uint64_t begin = variable.offset(), end = begin + sizeOf(variable),
+               bufferEnd = buffer.offset() + buffer.size();
+      if (variable.space() == buffer.space() && isOfRole(variable) &&
+          begin < bufferEnd && buffer.offset() < end)
+        accessed[index].push_back(
+            {i, buffer.offset() <= begin && end <= bufferEnd});
+    }
   }
 
   bool isOfRole(const artifact::Variable &variable) const {
@@ -115,13 +151,22 @@ private:
     return role->name()->string_view() == program.role()->string_view();
   }
 
+  struct Access {
+    uint32_t variable;
+    /// All of it.
+    bool isWhole;
+  };
+
   const artifact::Artifact &artifact;
   const artifact::Program &program;
-  /// For each variable of the artifact, whether a command has written all of
-  /// it.
-  std::vector<bool> isWritten;
-  /// Whether each command up to here is executed.
-  bool isCertain = true;
+  /// By buffer.
+  std::vector<std::vector<Access>> accessed;
+  /// Up to the current command; everything behind one that none follows.
+  Variables written;
+  const Variables everything;
+  Variables atEnd;
+  /// For later commands, what has been written on the paths that jump there.
+  std::map<uint32_t, Variables> joins;
 };
 
 } // namespace

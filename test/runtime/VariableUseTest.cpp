@@ -54,6 +54,63 @@ TEST_F(VariableUses, writesBehindBranches) {
   EXPECT_TRUE(found.written.empty());
 }
 
+TEST_F(VariableUses, writesBehindWhereBranchesJoin) {
+  uint32_t count = p.reg(), one = p.reg();
+  p.loadRegister(count, p.scalar("count", ElementType::i64));
+  p.setRegister(one, 1);
+  // On both sides, b is written.
+  uint32_t other = p.branchGreaterEqual(count, one);
+  p.once(p.channel());
+  p.copy(local, b);
+  p.endOnce();
+  uint32_t end = p.jump(0);
+  p.patch(other);
+  p.once(p.channel());
+  p.copy(local, b);
+  p.endOnce();
+  p.patch(end);
+  p.copy(b, local);
+  p.once(p.channel());
+  p.copy(local, a);
+  p.endOnce();
+  p.copy(a, local);
+  VariableUse found = use();
+  EXPECT_TRUE(found.read.empty());
+  EXPECT_EQ(found.written, (Names{"a", "b"}));
+}
+
+TEST_F(VariableUses, loops) {
+  // for (i = 0; i < count; ++i): a is written, then read; b is read.
+  uint32_t i = p.reg(), count = p.reg(), one = p.reg();
+  p.setRegister(i, 0);
+  p.setRegister(one, 1);
+  p.loadRegister(count, p.scalar("count", ElementType::i64));
+  uint32_t head = p.branchGreaterEqual(i, count);
+  p.once(p.channel());
+  p.copy(local, a);
+  p.endOnce();
+  p.copy(a, local);
+  p.copy(b, local);
+  p.addRegister(i, one);
+  p.jump(head);
+  p.patch(head);
+  p.once(p.channel());
+  p.copy(local, b);
+  p.endOnce();
+  VariableUse found = use();
+  EXPECT_EQ(found.read, Names{"b"});
+  EXPECT_EQ(found.written, Names{"b"}) << "there may be no iteration";
+}
+
+TEST_F(VariableUses, outputs) {
+  p.output("a", a);
+  p.output("b", b);
+  p.once(p.channel());
+  p.copy(local, b);
+  p.endOnce();
+  EXPECT_EQ(use().read, Names{"a"});
+}
+
 TEST_F(VariableUses, otherPrograms) {
   p.copy(a, local);
   EXPECT_TRUE(use("evaluate").read.empty());
