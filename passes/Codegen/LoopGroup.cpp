@@ -69,9 +69,9 @@ std::optional<LoopStage> lockstep::makeStage(linalg::GenericOp op) {
     if ((iterator == utils::IteratorType::parallel) != seen.contains(dim))
       return std::nullopt;
 
-  // Order reduction loops by the memory of the largest input; or as they are,
-  // if it does not have all of them: then it is a broadcast that was fused, and
-  // the order has to be that of an operation whose operand is stored.
+  // Order reduction loops by the memory of the largest input. If that does not
+  // have all of them, as a broadcast that was fused, they keep their order: as
+  // if the broadcast were stored, unless it was transposed, too.
   OpOperand *largest = nullptr;
   int64_t most = 0;
   for (OpOperand *input : op.getDpsInputOperands())

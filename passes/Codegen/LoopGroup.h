@@ -16,7 +16,8 @@ struct LoopStage {
   llvm::SmallVector<unsigned>
       parallelDims; ///< In the order of the result's indices.
   llvm::SmallVector<unsigned>
-      reductionDims; ///< In the order of the largest input's indices.
+      reductionDims; ///< In the order of the largest input's indices, if it
+                     ///< has all of them.
   llvm::SmallVector<int64_t> sizes;
 };
 

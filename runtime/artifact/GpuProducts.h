@@ -61,8 +61,8 @@ struct GpuProduct {
 
   Words toWords() const;
   /// Whether it can be computed in buffers of these sizes: not if a size is 0,
-  /// if a size or a stride is 2^31 or more, if a matrix overlaps itself or
-  /// exceeds its buffer, or with other element types.
+  /// if a size or a stride is 2^31 or more, if rows or columns of a matrix
+  /// overlap, if it exceeds its buffer, or with other element types.
   bool isValid(std::span<const uint64_t> bufferBytes) const;
 
   /// The products of an image, of a kernel with so many phases. None if these

@@ -101,7 +101,7 @@ def products(tools, gpu, tmp_path):
         )
         capture(model, source)
 
-    def run(*options, **variables):
+    def run(*options, steps=1, **variables):
         artifact = tools.compile(
             source / "step.mlir",
             tmp_path / "products.lockstep",
@@ -117,15 +117,15 @@ def products(tools, gpu, tmp_path):
             "--device=cuda",
             f"--init={source / 'init.safetensors'}",
             f"--data={data(tmp_path)}",
-            "--steps=1",
+            f"--steps={steps}",
             f"--save={saved}",
             LOCKSTEP_CUDA_CALLS=str(calls),
             **variables,
         )
-        note = re.search(r"generated code computes .*", done.stderr)
+        note = re.search(r"cuBLASLt does not support .*", done.stderr)
         run.note = note[0] if note else ""
         variables = safetensors.numpy.load_file(
-            saved / "checkpoint-1.safetensors"
+            saved / f"checkpoint-{steps}.safetensors"
         )
         return variables, count(calls, "cublasLtMatmul")
 
@@ -221,12 +221,34 @@ def test_what_the_library_does_not_support(products):
     assert calls == sum(forms.values())
     assert (
         run.note
-        == "generated code computes 1 of 2 products, which cuBLASLt does not support: the first one is in kernel 'step_0_product'"
+        == "cuBLASLt does not support 1 of 2 products, which generated code computes, such as that of kernel 'step_0_product'"
     )
     for i, form in enumerate(forms):
         expected = exact(form, found, i)
         np.testing.assert_allclose(
             found[f"c{i}"], expected, rtol=1e-3, atol=1e-2
+        )
+
+
+# Then generated code computes it, also in later launches.
+@pytest.mark.parametrize("which", [1, 2])
+def test_what_the_library_refuses_at_the_call(products, which):
+    make, run = products
+    forms = dict.fromkeys(["mk,kn->mn", "bmk,bkn->bmn"], 1)
+    make("float32", forms=forms)
+    found, calls = run(
+        "--products=cublaslt",
+        steps=2,
+        LOCKSTEP_CUDA_FAIL=f"refused:{which}",
+    )
+    assert calls == 3
+    assert re.fullmatch(
+        "cuBLASLt does not support 1 of 2 products, which generated code computes, such as that of kernel 'step_[01].*'",
+        run.note,
+    )
+    for i, form in enumerate(forms):
+        np.testing.assert_allclose(
+            found[f"c{i}"], exact(form, found, i), rtol=1e-5, atol=1e-5
         )
 
 

@@ -197,9 +197,8 @@ std::string CudaModule::note() const {
     }
   if (refused == 0)
     return "";
-  return fmt::format("generated code computes {} of {} products, which "
-                     "cuBLASLt does not support: the first one is in kernel "
-                     "'{}'",
+  return fmt::format("cuBLASLt does not support {} of {} products, which "
+                     "generated code computes, such as that of kernel '{}'",
                      refused, all, first);
 }
 

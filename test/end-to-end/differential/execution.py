@@ -132,30 +132,26 @@ def execute_by_jax(
         check_vma=False,
     )
     arguments = (loaded.state, loaded.data(replicas))
-
-    def execute(as_written):
-        options, sums = dict(XLA_OPTIONS), contextlib.nullcontext()
-        if as_written:
-            options["xla_disable_hlo_passes"] = "algsimp"
-            sums = sums_in_32_bits()
-        elif "float16" not in loaded.text:  # nor "bfloat16"
-            options.update(WITHOUT_EMITTERS)
+    options, sums = dict(XLA_OPTIONS), contextlib.nullcontext()
+    if as_written:
+        options["xla_disable_hlo_passes"] = "algsimp"
+        sums = sums_in_32_bits()
+    elif "float16" not in loaded.text:  # nor "bfloat16"
+        options.update(WITHOUT_EMITTERS)
+    with jax.enable_x64(loaded.x64):
         with sums:
             lowered = jax.jit(mapped).lower(*arguments)
-        compiled = lowered.compile(compiler_options=options)
-        return {
-            name: np.asarray(value)
-            for name, value in compiled(*arguments).items()
-        }
-
-    with jax.enable_x64(loaded.x64):
         try:
-            return execute(as_written)
+            compiled = lowered.compile(compiler_options=options)
         except jax.errors.JaxRuntimeError as error:
             # Some simplifications of XLA leave a program that is not valid.
             if as_written or "Failed after simplification" not in str(error):
                 raise
-            return execute(as_written=True)
+            return execute_by_jax(loaded, replicas, shared, as_written=True)
+        return {
+            name: np.asarray(value)
+            for name, value in compiled(*arguments).items()
+        }
 
 
 class Executor:

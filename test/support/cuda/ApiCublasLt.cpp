@@ -3,9 +3,8 @@
 // The functions of libcublasLt.so.12 that the device `cuda` calls. Products are
 // summed in f64, and rounded to the type of sums, then to that of the result.
 // Operands that are not aligned to 16 bytes are not supported, as by some of
-// the library's algorithms. A product fills
-// its working memory, and finds an error at its end if another one has done so
-// meanwhile.
+// the library's algorithms. A product fills its working memory, and finds an
+// error at its end if another one has done so meanwhile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -365,7 +364,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   *found = 0;
   if (requested < 1 || c != d || !product.isValid())
     return CUBLAS_STATUS_INVALID_VALUE;
-  // Only schemes that add in one order, and round once.
+  // Only schemes that add in working memory, in the type of sums.
   if (preference->reductionSchemes != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
     return CUBLAS_STATUS_INVALID_VALUE;
   bool isAligned = true;
@@ -393,6 +392,8 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
   if (DriverOptions::get().product.happens() ||
       handle->context->error() != CUDA_SUCCESS)
     return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (DriverOptions::get().refused.happens())
+    return CUBLAS_STATUS_ARCH_MISMATCH;
   Product product(*desc, *aLayout, *bLayout, *dLayout);
   Context *context = handle->context;
   Stream *stream = Driver::get().streams.find(handleOfStream);

@@ -42,7 +42,8 @@ static void readFaults(DriverOptions &options, std::string_view text) {
       {"launch", options.launch},   {"fault", options.fault},
       {"graph", options.graph},     {"lost", options.lost},
       {"ecc", options.ecc},         {"transfer", options.transfer},
-      {"product", options.product}, {"link", options.link}};
+      {"product", options.product}, {"refused", options.refused},
+      {"link", options.link}};
   while (!text.empty()) {
     std::string_view one = text.substr(0, text.find(','));
     text.remove_prefix(one.size() + (one.size() < text.size() ? 1 : 0));

@@ -14,6 +14,7 @@
 //   ecc:N     the same, for an error of its memory
 //   transfer:N  the N-th group of transfers of NCCL fails at the call
 //   product:N   the N-th product of cuBLASLt fails at the call
+//   refused:N   the N-th product of cuBLASLt is refused at the call
 //   link:N    the N-th query of the state of a communicator of NCCL whose last
 //             call is known to have ended finds that its link is lost
 // LOCKSTEP_CUDA_HANG        KERNEL:N: the N-th launch of kernels whose names
@@ -74,7 +75,7 @@ struct DriverOptions {
   unsigned capability = 90;
   uint64_t memory = uint64_t(8) << 30;
   Injection alloc, load, launch, fault, graph, lost, ecc, transfer, product,
-      link;
+      refused, link;
   CallCounts calls;
   std::string hangingKernel;
   Injection hang;
