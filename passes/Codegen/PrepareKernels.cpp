@@ -63,8 +63,9 @@ bool isFillRead(OpOperand *use) {
 }
 
 /// True if the producer of an operand may be fused into the operation that uses
-/// it. A reduction may read its inputs many times, so in general only data
-/// movement is fused into it.
+/// it. What is fused into a sum decides about its order and its roundings
+/// (multiply-adds), so that this was decided before kernels were formed, which
+/// depends on the topology: only data movement is fused into reductions here.
 bool shouldFuse(OpOperand *use) {
   Operation *producer = use->get().getDefiningOp();
   auto consumer = dyn_cast<linalg::LinalgOp>(use->getOwner());
@@ -75,10 +76,7 @@ bool shouldFuse(OpOperand *use) {
   if (!producer->hasOneUse())
     return false;
   // Only if the body is evaluated once for each element of the operand.
-  if (consumer.getNumReductionLoops() == 0)
-    return consumer.getMatchingIndexingMap(use).isPermutation();
-  // A reduction with one input reads each of its elements once.
-  return consumer.getNumDpsInputs() == 1 &&
+  return consumer.getNumReductionLoops() == 0 &&
          consumer.getMatchingIndexingMap(use).isPermutation();
 }
 
