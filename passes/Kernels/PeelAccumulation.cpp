@@ -52,8 +52,10 @@ bool hasCollectives(scf::ForOp loop) {
       .wasInterrupted();
 }
 
-/// Moves the last iteration of a loop of `trips` iterations behind it.
-void peelLast(scf::ForOp loop, int64_t trips) {
+/// Moves the last iteration of a loop of `trips` iterations behind it. Adds its
+/// operations, and those that use its results, to `changed`.
+void peelLast(scf::ForOp loop, int64_t trips,
+              llvm::SetVector<Operation *> &changed) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Type type = loop.getInductionVar().getType();
@@ -72,11 +74,13 @@ void peelLast(scf::ForOp loop, int64_t trips) {
     uses.push_back(llvm::map_to_vector(result.getUses(),
                                        [](OpOperand &use) { return &use; }));
   for (Operation &op : loop.getBody()->without_terminator())
-    builder.clone(op, mapping);
+    changed.insert(builder.clone(op, mapping));
   for (auto [ofResult, yielded] :
        llvm::zip_equal(uses, loop.getBody()->getTerminator()->getOperands()))
-    for (OpOperand *use : ofResult)
+    for (OpOperand *use : ofResult) {
       use->set(mapping.lookupOrDefault(yielded));
+      changed.insert(use->getOwner());
+    }
 }
 
 struct PeelAccumulation : impl::PeelAccumulationPassBase<PeelAccumulation> {
@@ -88,7 +92,7 @@ struct PeelAccumulation : impl::PeelAccumulationPassBase<PeelAccumulation> {
     // Nothing hides behind kernels there.
     if (topology->reducesOnCompute)
       return;
-    bool isPeeled = false;
+    llvm::SetVector<Operation *> changed;
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
@@ -107,17 +111,16 @@ struct PeelAccumulation : impl::PeelAccumulationPassBase<PeelAccumulation> {
           << ("the last of " + std::to_string(trips->getZExtValue()) +
               " iterations is peeled: " + countText(exchanged, "result") +
               " can be exchanged while it computes others");
-      peelLast(loop, trips->getSExtValue());
-      isPeeled = true;
+      peelLast(loop, trips->getSExtValue(), changed);
     }
-    if (isPeeled && failed(fuseBehind()))
+    if (failed(fuse(changed.getArrayRef())))
       signalPassFailure();
   }
 
   /// Fuses what follows the loop, such as a division for the mean, with the
-  /// iteration that precedes it now. No sums: these keep the order of the other
-  /// iterations.
-  LogicalResult fuseBehind() {
+  /// iteration that precedes it now, and erases what that computes in vain. No
+  /// sums: these keep the order of the other iterations.
+  LogicalResult fuse(ArrayRef<Operation *> ops) {
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseOpsFusionPatterns(
         patterns, [](OpOperand *operand) {
@@ -127,9 +130,12 @@ struct PeelAccumulation : impl::PeelAccumulationPassBase<PeelAccumulation> {
                  lockstep::isElementwise(producer) &&
                  lockstep::isElementwise(consumer);
         });
-    return applyPatternsGreedily(
-        getOperation(), std::move(patterns),
-        GreedyRewriteConfig().enableFolding(false).enableConstantCSE(false));
+    return applyOpPatternsGreedily(
+        ops, std::move(patterns),
+        GreedyRewriteConfig()
+            .enableFolding(false)
+            .enableConstantCSE(false)
+            .setStrictness(GreedyRewriteStrictness::ExistingAndNewOps));
   }
 };
 
