@@ -2,29 +2,19 @@
 
 #include "runtime/device/cuda/CublasLtApi.h"
 
-#include <dlfcn.h>
-
-#include <fmt/format.h>
+#include "runtime/support/SharedLibrary.h"
 
 namespace lockstep::runtime {
 
-static std::string versionText(size_t version) {
-  constexpr size_t majorUnit = 10000, minorUnit = 100;
-  return fmt::format("{}.{}.{}", version / majorUnit,
-                     version % majorUnit / minorUnit, version % minorUnit);
-}
-
 static Status findFunctions(void *library, CublasLtApi &api) {
-#define LOCKSTEP_CUBLASLT_FIND(name)                                           \
-  api.name = reinterpret_cast<decltype(api.name)>(::dlsym(library, #name));    \
-  if (!api.name)                                                               \
-    return unsupported(                                                        \
-        fmt::format("expected NVIDIA's cuBLASLt {} or newer, found one "       \
-                    "without '{}'",                                            \
-                    versionText(leastCublasLtVersion), #name));
+  FunctionFinder finder(library,
+                        fmt::format("expected NVIDIA's cuBLASLt {} or newer, "
+                                    "found one",
+                                    dottedVersion(leastCublasLtVersion)));
+#define LOCKSTEP_CUBLASLT_FIND(name) finder.find(#name, api.name);
   LOCKSTEP_CUBLASLT_FUNCTIONS(LOCKSTEP_CUBLASLT_FIND)
 #undef LOCKSTEP_CUBLASLT_FIND
-  return Status::success();
+  return finder.status();
 }
 
 static Expected<const CublasLtApi *> loadLibrary(int driverVersion) {
@@ -42,7 +32,7 @@ static Expected<const CublasLtApi *> loadLibrary(int driverVersion) {
   if (!library)
     return unsupported(
         fmt::format("expected NVIDIA's cuBLASLt {} or newer, found none: {}",
-                    versionText(leastCublasLtVersion), missing));
+                    dottedVersion(leastCublasLtVersion), missing));
   static CublasLtApi api;
   // An old library may lack some functions: its version says more.
   api.cublasLtGetVersion = reinterpret_cast<decltype(api.cublasLtGetVersion)>(
@@ -50,9 +40,9 @@ static Expected<const CublasLtApi *> loadLibrary(int driverVersion) {
   if (size_t version =
           api.cublasLtGetVersion ? api.cublasLtGetVersion() : SIZE_MAX;
       version < leastCublasLtVersion)
-    return unsupported(
-        fmt::format("expected NVIDIA's cuBLASLt {} or newer, found {}",
-                    versionText(leastCublasLtVersion), versionText(version)));
+    return unsupported(fmt::format(
+        "expected NVIDIA's cuBLASLt {} or newer, found {}",
+        dottedVersion(leastCublasLtVersion), dottedVersion(version)));
   LOCKSTEP_RETURN_IF_ERROR(findFunctions(library, api));
   return &api;
 }

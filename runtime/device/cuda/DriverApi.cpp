@@ -2,9 +2,7 @@
 
 #include "runtime/device/cuda/DriverApi.h"
 
-#include <dlfcn.h>
-
-#include <fmt/format.h>
+#include "runtime/support/SharedLibrary.h"
 
 namespace lockstep::runtime {
 
@@ -13,19 +11,18 @@ static std::string versionText(int version) {
 }
 
 static Status findFunctions(void *library, DriverApi &api) {
+  FunctionFinder finder(library,
+                        fmt::format("expected a driver for CUDA {} or newer, "
+                                    "found a libcuda.so.1",
+                                    versionText(leastDriverVersion)));
+  // cuda.h has macros for the names of versions.
 #define LOCKSTEP_CUDA_TEXT(name) #name
 #define LOCKSTEP_CUDA_FIND(name)                                               \
-  api.name = reinterpret_cast<decltype(api.name)>(                             \
-      ::dlsym(library, LOCKSTEP_CUDA_TEXT(name)));                             \
-  if (!api.name)                                                               \
-    return unsupported(fmt::format(                                            \
-        "expected a driver for CUDA {} or newer, found a libcuda.so.1 "        \
-        "without '{}'",                                                        \
-        versionText(leastDriverVersion), LOCKSTEP_CUDA_TEXT(name)));
+  finder.find(LOCKSTEP_CUDA_TEXT(name), api.name);
   LOCKSTEP_CUDA_FUNCTIONS(LOCKSTEP_CUDA_FIND)
 #undef LOCKSTEP_CUDA_FIND
 #undef LOCKSTEP_CUDA_TEXT
-  return Status::success();
+  return finder.status();
 }
 
 static Expected<const DriverApi *> loadDriver() {

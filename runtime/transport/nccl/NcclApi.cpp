@@ -2,31 +2,21 @@
 
 #include "runtime/transport/nccl/NcclApi.h"
 
+#include "runtime/support/SharedLibrary.h"
+
 #include <string>
-
-#include <dlfcn.h>
-
-#include <fmt/format.h>
 
 namespace lockstep::runtime {
 
-static std::string versionText(int version) {
-  constexpr int majorUnit = 10000, minorUnit = 100;
-  return fmt::format("{}.{}.{}", version / majorUnit,
-                     version % majorUnit / minorUnit, version % minorUnit);
-}
-
 static Status findFunctions(void *library, NcclApi &api) {
-#define LOCKSTEP_NCCL_FIND(name)                                               \
-  api.name = reinterpret_cast<decltype(api.name)>(::dlsym(library, #name));    \
-  if (!api.name)                                                               \
-    return unsupported(                                                        \
-        fmt::format("expected NCCL {} or newer, found a libnccl.so.2 without " \
-                    "'{}'",                                                    \
-                    versionText(leastNcclVersion), #name));
+  FunctionFinder finder(library,
+                        fmt::format("expected NCCL {} or newer, found a "
+                                    "libnccl.so.2",
+                                    dottedVersion(leastNcclVersion)));
+#define LOCKSTEP_NCCL_FIND(name) finder.find(#name, api.name);
   LOCKSTEP_NCCL_FUNCTIONS(LOCKSTEP_NCCL_FIND)
 #undef LOCKSTEP_NCCL_FIND
-  return Status::success();
+  return finder.status();
 }
 
 static Expected<const NcclApi *> loadLibrary() {
@@ -34,7 +24,7 @@ static Expected<const NcclApi *> loadLibrary() {
   if (!library)
     return unsupported(
         fmt::format("expected NVIDIA's NCCL {} or newer, found none: {}",
-                    versionText(leastNcclVersion), ::dlerror()));
+                    dottedVersion(leastNcclVersion), ::dlerror()));
   static NcclApi api;
   LOCKSTEP_RETURN_IF_ERROR(findFunctions(library, api));
   int version = 0;
@@ -43,8 +33,8 @@ static Expected<const NcclApi *> loadLibrary() {
   if (version < leastNcclVersion)
     return unsupported(fmt::format("expected NVIDIA's NCCL {} or newer, found "
                                    "NCCL {}",
-                                   versionText(leastNcclVersion),
-                                   versionText(version)));
+                                   dottedVersion(leastNcclVersion),
+                                   dottedVersion(version)));
   return &api;
 }
 
