@@ -69,8 +69,10 @@ define weak_odr hidden float @fmodf(float %x, float %y) nounwind {
   ret float %narrow
 }
 
-; To f16 in one rounding, after one to odd in f32. The pass `expand-math` has expanded the conversions of the program in the same manner, but
-; LLVM makes others: it reads signs before roundings, so that copysign(x, fptrunc(fptrunc(y))) converts the f64 y to f16.
+; To f16 in one rounding, after one to odd in f32. The pass `expand-math` has
+; expanded the conversions of the program in the same manner, but LLVM makes
+; others: it reads signs before roundings, so that
+; copysign(x, fptrunc(fptrunc(y))) converts the f64 y to f16.
 define weak_odr hidden half @__truncdfhf2(double %x) nounwind {
   %single = fptrunc double %x to float
   %back = fpext float %single to double

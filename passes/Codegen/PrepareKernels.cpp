@@ -63,9 +63,9 @@ bool isFillRead(OpOperand *use) {
 }
 
 /// True if the producer of an operand may be fused into the operation that uses
-/// it. What is fused into a sum decides about its order and its roundings
-/// (multiply-adds), so that this was decided before kernels were formed, which
-/// depends on the topology: only data movement is fused into reductions here.
+/// it. Only data movement is fused into reductions. What else can be has been,
+/// before kernels were formed: it decides about the order and the roundings of
+/// a sum, and kernels depend on the topology.
 bool shouldFuse(OpOperand *use) {
   Operation *producer = use->get().getDefiningOp();
   auto consumer = dyn_cast<linalg::LinalgOp>(use->getOwner());

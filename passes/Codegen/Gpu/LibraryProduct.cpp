@@ -4,6 +4,7 @@
 
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/InPlace.h"
+#include "passes/Emit/Elements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -38,27 +39,16 @@ struct Collapsed {
 
 } // namespace
 
-static std::optional<ElementType> getElement(Type type) {
-  if (type.isF16())
-    return ElementType::f16;
-  if (type.isBF16())
-    return ElementType::bf16;
-  if (type.isF32())
-    return ElementType::f32;
-  if (type.isF64())
-    return ElementType::f64;
-  return std::nullopt;
-}
-
 /// The operand `memref` of a product with so many dimensions, where index i is
 /// dimension `indices[i]`. None if its place is not known at compile time.
 static std::optional<StridedOperand>
 describe(Value memref, ArrayRef<unsigned> indices, size_t numDims) {
   auto type = cast<MemRefType>(memref.getType());
-  std::optional<ElementType> element = getElement(type.getElementType());
+  FailureOr<ElementType> element =
+      toElementType(type.getElementType(), /*isUnsigned=*/false);
   SmallVector<int64_t> strides;
   int64_t offset = 0;
-  if (!element || failed(type.getStridesAndOffset(strides, offset)) ||
+  if (failed(element) || failed(type.getStridesAndOffset(strides, offset)) ||
       ShapedType::isDynamic(offset) ||
       llvm::any_of(strides, ShapedType::isDynamic))
     return std::nullopt;
