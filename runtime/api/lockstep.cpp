@@ -357,7 +357,7 @@ lockstep_status lockstep_run(lockstep_session *session, uint32_t program) {
     if (use)
       LOCKSTEP_RETURN_IF_ERROR(checkValues(*session, *use));
     LOCKSTEP_RETURN_IF_ERROR(session->cluster->run(program));
-    if (use)
+    if (use && !session->unset.empty())
       for (const std::string &variable : use->written)
         session->unset.erase(variable);
     return Status::success();

@@ -132,6 +132,22 @@ def products(tools, gpu, tmp_path):
     return make, run
 
 
+@pytest.fixture
+def compiled_example(tools, examples, tmp_path):
+    """Compiles the step of an example with products by the library."""
+
+    def compile_(*options):
+        return tools.compile(
+            examples("digits-mlp").source,
+            tmp_path / "step.lockstep",
+            "--products=cublaslt",
+            TARGETS,
+            *options,
+        )
+
+    return compile_
+
+
 def count(file, function):
     """How often the stand-in has been called."""
     text = file.read_text() if file.exists() else ""
@@ -253,16 +269,12 @@ def test_what_the_library_refuses_at_the_call(products, which):
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-def test_a_step_as_one_graph(tools, gpu, losses, examples, replicas, tmp_path):
+def test_a_step_as_one_graph(
+    gpu, losses, examples, compiled_example, replicas, tmp_path
+):
     """Products are recorded, and each queue has working memory of its own."""
     example = examples("digits-mlp")
-    artifact = tools.compile(
-        example.source,
-        tmp_path / "step.lockstep",
-        f"--replicas={replicas}",
-        "--products=cublaslt",
-        TARGETS,
-    )
+    artifact = compiled_example(f"--replicas={replicas}")
     calls = tmp_path / "calls"
 
     def train(*options):
@@ -298,17 +310,12 @@ def test_a_step_as_one_graph(tools, gpu, losses, examples, replicas, tmp_path):
 
 
 # The memory plan decides where buffers are, but not about the algorithm.
-def test_alignments_above_16_bytes_are_one(tools, gpu, examples, tmp_path):
+def test_alignments_above_16_bytes_are_one(
+    gpu, examples, compiled_example, tmp_path
+):
     example = examples("digits-mlp")
     for options in [], ["--bucket=none"], ["--simplify=false"], ["-O0"]:
-        artifact = tools.compile(
-            example.source,
-            tmp_path / "step.lockstep",
-            "--replicas=2",
-            "--products=cublaslt",
-            TARGETS,
-            *options,
-        )
+        artifact = compiled_example("--replicas=2", *options)
         calls = tmp_path / "calls"
         calls.unlink(missing_ok=True)
         gpu(
@@ -365,103 +372,70 @@ def test_products_are_added_to_what_is_there(tools, gpu, tmp_path):
     np.testing.assert_allclose(found["sum"], expected, rtol=1e-5, atol=1e-5)
 
 
-def test_errors(tools, gpu, examples, tmp_path):
+def test_errors(tools, gpu, examples, compiled_example, tmp_path):
     example = examples("digits-mlp")
-    artifact = tools.compile(
-        example.source,
-        tmp_path / "step.lockstep",
-        "--replicas=2",
-        "--products=cublaslt",
-        TARGETS,
-    )
+    artifact = compiled_example("--replicas=2")
+
+    def message(*options, used=artifact, **variables):
+        return failure(
+            gpu, example, used, tmp_path, "--device=cuda", *options, **variables
+        )
+
     # There is a driver, and what has the name of the library is none.
     alone = tmp_path / "alone"
     alone.mkdir()
     standin = tools.folder.parent / "lib" / "cuda-standin"
     (alone / "libcuda.so.1").symlink_to(standin / "libcuda.so.1")
     (alone / "libcublasLt.so.12").write_text("no library")
-    message = failure(
-        gpu,
-        example,
-        artifact,
-        tmp_path,
-        "--device=cuda",
-        LD_LIBRARY_PATH=str(alone),
-    )
+    found = message(LD_LIBRARY_PATH=str(alone))
     assert (
         "has products for cuBLASLt (--products=cublaslt): expected NVIDIA's cuBLASLt 12.4.0 or newer, found none: "
-        in message
+        in found
     )
-    for version, found in (
+    for version, what in (
         ("120300", "found 12.3.0"),
         ("120400", "found one without 'cublasLtGetStatusName'"),
     ):
-        message = failure(
-            gpu,
-            example,
-            artifact,
-            tmp_path,
-            "--device=cuda",
-            LD_LIBRARY_PATH=f"{standin / f'cublaslt-{version}'}:{standin}",
+        found = message(
+            LD_LIBRARY_PATH=f"{standin / f'cublaslt-{version}'}:{standin}"
         )
-        assert (
-            f"expected NVIDIA's cuBLASLt 12.4.0 or newer, {found}" in message
-        ), message
-    message = failure(
-        gpu,
-        example,
-        artifact,
-        tmp_path,
-        "--device=cuda",
-        LOCKSTEP_CUDA_FAIL="product:3",
-    )
+        assert f"expected NVIDIA's cuBLASLt 12.4.0 or newer, {what}" in found, (
+            found
+        )
+    found = message(LOCKSTEP_CUDA_FAIL="product:3")
     assert re.search(
         "the launch of kernel 'step_.*', phase 0 by cuBLASLt: cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED",
-        message,
+        found,
     )
     # What the GPU says comes first, also if the library has found it.
     for command in 15, 20, 25, 30:
-        message = failure(
-            gpu,
-            example,
-            artifact,
-            tmp_path,
-            "--device=cuda",
+        found = message(
             "--no-recording",
             LOCKSTEP_CUDA_FAIL=f"lost:{command}",
         )
-        assert (
-            "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in message
-        )
-        assert "CUBLAS" not in message
+        assert "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in found
+        assert "CUBLAS" not in found
     # No memory for products, besides that of variables and values.
-    message = failure(
-        gpu,
-        example,
-        artifact,
-        tmp_path,
-        "--device=cuda",
-        LOCKSTEP_CUDA_MEMORY=str(16 << 20),
-    )
+    found = message(LOCKSTEP_CUDA_MEMORY=str(16 << 20))
     assert re.search(
         "phase 0 by cuBLASLt: out of memory on GPU 0 .*: expected 33554432 bytes",
-        message,
-    ), message
+        found,
+    ), found
     # The numbers of a product are replaced: by more columns than there may be.
     content = artifact.read_bytes()
-    text, count = re.subn(
+    text, replaced = re.subn(
         rb"(step_\d+_logits_matmul\$products\[232\] = {(?:\d+, ){16})(\d+, \d+, \d+, \d+, \d+, \d+, \d+, \d+)",
         lambda match: match[1] + re.sub(rb"\d", b"9", match[2]),
         content,
     )
-    assert count > 0
+    assert replaced > 0
     damaged = tmp_path / "damaged.lockstep"
     damaged.write_bytes(sealed(text))
-    message = failure(gpu, example, damaged, tmp_path, "--device=cuda")
+    found = message(used=damaged)
     assert re.search(
         r"kernel 'step_\d+_logits_matmul': expected products of its 3 buffers in its 1 phases, found other numbers in 'step_\d+_logits_matmul\$products' of the binary for target 'sm_90'",
-        message,
-    ), message
+        found,
+    ), found
     # Processors need no library.
     tools.run(
         "lockstep-run",

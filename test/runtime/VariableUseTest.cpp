@@ -21,6 +21,20 @@ protected:
     return variableUse(p.artifact()->tables(), program);
   }
 
+  /// One replica writes a shared variable.
+  void write(uint32_t variable) {
+    p.once(p.channel());
+    p.copy(local, variable);
+    p.endOnce();
+  }
+  /// Branches if a host scalar is at least 1.
+  uint32_t branch() {
+    uint32_t count = p.reg(), one = p.reg();
+    p.loadRegister(count, p.scalar("count", ElementType::i64));
+    p.setRegister(one, 1);
+    return p.branchGreaterEqual(count, one);
+  }
+
   TestProgram p{2};
   uint32_t a = p.variable("a", ElementType::i64, {});
   uint32_t b = p.variable("b", ElementType::i64, {});
@@ -40,14 +54,9 @@ TEST_F(VariableUses, whatIsReadFirst) {
 }
 
 TEST_F(VariableUses, writesBehindBranches) {
-  uint32_t count = p.reg(), one = p.reg();
-  p.loadRegister(count, p.scalar("count", ElementType::i64));
-  p.setRegister(one, 1);
-  uint32_t branch = p.branchGreaterEqual(count, one);
-  p.once(p.channel());
-  p.copy(local, a);
-  p.endOnce();
-  p.patch(branch);
+  uint32_t end = branch();
+  write(a);
+  p.patch(end);
   p.copy(a, local);
   VariableUse found = use();
   EXPECT_EQ(found.read, Names{"a"}) << "it may not have been written";
@@ -55,24 +64,15 @@ TEST_F(VariableUses, writesBehindBranches) {
 }
 
 TEST_F(VariableUses, writesBehindWhereBranchesJoin) {
-  uint32_t count = p.reg(), one = p.reg();
-  p.loadRegister(count, p.scalar("count", ElementType::i64));
-  p.setRegister(one, 1);
   // On both sides, b is written.
-  uint32_t other = p.branchGreaterEqual(count, one);
-  p.once(p.channel());
-  p.copy(local, b);
-  p.endOnce();
+  uint32_t other = branch();
+  write(b);
   uint32_t end = p.jump(0);
   p.patch(other);
-  p.once(p.channel());
-  p.copy(local, b);
-  p.endOnce();
+  write(b);
   p.patch(end);
   p.copy(b, local);
-  p.once(p.channel());
-  p.copy(local, a);
-  p.endOnce();
+  write(a);
   p.copy(a, local);
   VariableUse found = use();
   EXPECT_TRUE(found.read.empty());
@@ -86,17 +86,13 @@ TEST_F(VariableUses, loops) {
   p.setRegister(one, 1);
   p.loadRegister(count, p.scalar("count", ElementType::i64));
   uint32_t head = p.branchGreaterEqual(i, count);
-  p.once(p.channel());
-  p.copy(local, a);
-  p.endOnce();
+  write(a);
   p.copy(a, local);
   p.copy(b, local);
   p.addRegister(i, one);
   p.jump(head);
   p.patch(head);
-  p.once(p.channel());
-  p.copy(local, b);
-  p.endOnce();
+  write(b);
   VariableUse found = use();
   EXPECT_EQ(found.read, Names{"b"});
   EXPECT_EQ(found.written, Names{"b"}) << "there may be no iteration";
@@ -105,9 +101,7 @@ TEST_F(VariableUses, loops) {
 TEST_F(VariableUses, outputs) {
   p.output("a", a);
   p.output("b", b);
-  p.once(p.channel());
-  p.copy(local, b);
-  p.endOnce();
+  write(b);
   EXPECT_EQ(use().read, Names{"a"});
 }
 

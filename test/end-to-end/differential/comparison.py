@@ -79,8 +79,8 @@ def differs(
 
     Floats may differ by roundings; `variants` of the expected array show how
     far these go, `terms` is the length of the longest sum that may be in it,
-    and at least `least` of the largest element is allowed. Where a rounding decides whether an element is finite, it is not
-    compared.
+    and at least `least` of the largest element is allowed. Where a rounding
+    decides whether an element is finite, it is not compared.
     """
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
         return True
@@ -156,9 +156,8 @@ def _allowed(
         info, largest = np.finfo(dtype), finite.max(initial=0)
         # Terms that cancel may have been larger than their sum.
         drift = DRIFT * (terms - 1) * float(info.eps) * max(largest, TERM)
-        scale = max(max(RELATIVE[dtype.name], least) * largest, drift) + float(
-            info.tiny
-        )
+        part = max(RELATIVE[dtype.name], least)
+        scale = max(part * largest, drift) + float(info.tiny)
         return np.full(expected.shape, scale)
     info = ml_dtypes.finfo(dtype)
     exponent = np.floor(

@@ -7,9 +7,7 @@ from differential import execution
 from differential.program import Function, Input, Program, Statement, Type
 from differential.rendering import render
 
-HALF, SINGLE, DOUBLE = (
-    Type((4096,), dtype) for dtype in ("float16", "float32", "float64")
-)
+SINGLE, DOUBLE = (Type((4096,), dtype) for dtype in ("float32", "float64"))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
