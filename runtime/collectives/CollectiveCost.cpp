@@ -31,10 +31,23 @@ bool isReducedInParts(CollectiveKind kind, uint64_t bytes) {
   return kind == CollectiveKind::all_reduce && bytes >= largeReduction;
 }
 
+bool isExchangedByHost(CollectiveKind kind) {
+  const CollectiveProperties &properties = CollectiveProperties::of(kind);
+  return kind == CollectiveKind::barrier ||
+         (properties.operandHolders == Holders::all &&
+          properties.resultHolders == Holders::all &&
+          (properties.isReduction || properties.concatenates()));
+}
+
 Traffic trafficOf(CollectiveKind kind, uint64_t members, uint64_t bytes) {
+  return trafficOf(kind, members, bytes, isReducedInParts(kind, bytes));
+}
+
+Traffic trafficOf(CollectiveKind kind, uint64_t members, uint64_t bytes,
+                  bool inParts) {
   const CollectiveProperties &properties = CollectiveProperties::of(kind);
   uint64_t others = members - 1;
-  if (isReducedInParts(kind, bytes))
+  if (inParts)
     return {2 * others, bytesOf(Volume::otherPartsTwice, members, bytes)};
   return {properties.hasOnePeer() && members > 1 ? 1 : others,
           bytesOf(properties.wire, members, bytes)};

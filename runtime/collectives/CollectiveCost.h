@@ -42,11 +42,20 @@ struct Traffic {
 /// For fewer bytes, the latency of a second message outweighs its bytes.
 bool isReducedInParts(artifact::CollectiveKind kind, uint64_t bytes);
 
+/// Whether the executors of one host first exchange among themselves, if there
+/// are several on each of several hosts, so that fewer bytes travel between
+/// hosts.
+bool isExchangedByHost(artifact::CollectiveKind kind);
+
 /// The traffic of this implementation, for `members` > 0 members in one
-/// executor each. `bytes` are those of the operands of one member, or of the
-/// root; of a reduction, those of the accumulators.
+/// executor each, all on one host or each on one of its own. `bytes` are those
+/// of the operands of one member, or of the root; of a reduction, those of the
+/// accumulators.
 Traffic trafficOf(artifact::CollectiveKind kind, uint64_t members,
                   uint64_t bytes);
+/// The same for an all_reduce that is done in parts or not, whatever its bytes.
+Traffic trafficOf(artifact::CollectiveKind kind, uint64_t members,
+                  uint64_t bytes, bool inParts);
 
 /// The lower bound.
 Traffic leastTrafficOf(artifact::CollectiveKind kind, uint64_t members,

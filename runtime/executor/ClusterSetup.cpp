@@ -183,8 +183,8 @@ Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
     // the device.
     options.deviceIndex = unsigned(
         std::ranges::count_if(executors, [&](const ExecutorInfo &executor) {
-          return std::ranges::find(place.beforeOnHost, executor.process) !=
-                 place.beforeOnHost.end();
+          return executor.process < place.index &&
+                 place.isOnThisHost(executor.process);
         }));
     if (!clusterOptions.inCoordinator)
       options.deviceIndex += unsigned(present.size());

@@ -91,13 +91,13 @@ std::string listRanks(const artifact::Artifact &tables,
   return list.empty() ? "none" : list;
 }
 
-/// An incomplete instance of a channel, with the ranks that have arrived and
-/// those that have not.
+/// An incomplete instance of a channel, with the ranks that have arrived, those
+/// that have not, and those of which neither is known.
 struct Wait {
   std::string kind, reduction;
   uint64_t bytes = 0;
   std::string location;
-  std::vector<uint32_t> arrived, missing;
+  std::vector<uint32_t> arrived, missing, unknown;
 };
 
 using States = std::span<const ProgramState *const>;
@@ -129,6 +129,12 @@ std::vector<uint32_t> arrivedAt(States states, uint32_t channel,
         arrived.push_back(uint32_t(state->replicas[i].rank));
     }
   return arrived;
+}
+
+bool hasRank(const ProgramState &state, uint32_t rank) {
+  return std::any_of(
+      state.replicas.get(), state.replicas.get() + state.replicaCount,
+      [&](const auto &replica) { return uint32_t(replica.rank) == rank; });
 }
 
 /// `state` has the channel open.
@@ -171,6 +177,15 @@ Wait describeWait(States states, const ProgramState &state, uint32_t channel,
   }
   std::set_difference(members.begin(), members.end(), wait.arrived.begin(),
                       wait.arrived.end(), std::back_inserter(wait.missing));
+  std::erase_if(wait.missing, [&](uint32_t member) {
+    bool isKnown = std::ranges::any_of(states, [&](const ProgramState *known) {
+      return hasRank(*known, member) ||
+             known->transport->seesArrival(channel, member);
+    });
+    if (!isKnown)
+      wait.unknown.push_back(member);
+    return !isKnown;
+  });
   return wait;
 }
 
@@ -338,13 +353,16 @@ static DeadlineReport describeRun(std::string text, std::string_view name,
     text += fmt::format("\n  arrived: {}\n  missing: {}",
                         listRanks(tables, wait.arrived),
                         listRanks(tables, wait.missing));
+    if (!wait.unknown.empty())
+      text += fmt::format("\n  not known: {}", listRanks(tables, wait.unknown));
     json["waits"].push_back({{"channel", channel},
                              {"kind", wait.kind},
                              {"reduction", wait.reduction},
                              {"bytes", wait.bytes},
                              {"location", wait.location},
                              {"arrived", wait.arrived},
-                             {"missing", wait.missing}});
+                             {"missing", wait.missing},
+                             {"unknown", wait.unknown}});
   }
 
   for (size_t s = 0; s < states.size(); ++s)

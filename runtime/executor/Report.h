@@ -32,10 +32,12 @@ std::string rankName(const artifact::Artifact &tables, uint32_t rank);
 ///     before that: 2 'launch 'load'' (train.py:38)
 ///
 /// JSON: {"program", "deadline_seconds", "waits": [{"channel", "kind",
-/// "reduction", "bytes", "location", "arrived": [..], "missing": [..]}],
-/// "replicas": [{"replica", "role", "state", "command", "what", "location",
-/// "channel", "worker", "tiles": [{"worker", "tile"}], "events": [{"event",
-/// "command", "what", "location"}]}]}; numbers are ranks. "state" is the first
+/// "reduction", "bytes", "location", "arrived": [..], "missing": [..],
+/// "unknown": [..]}], "replicas": [{"replica", "role", "state", "command",
+/// "what", "location", "channel", "worker", "tiles": [{"worker", "tile"}],
+/// "events": [{"event", "command", "what", "location"}]}]}; numbers are ranks.
+/// "unknown", in the text a line "not known", has ranks whose executors send
+/// nothing to this one before others have arrived. "state" is the first
 /// word of the text: blocked, waiting, runnable, running, finished, paused or
 /// left; "channel" is there if it is blocked, "worker" and "tiles" if it is
 /// running or left, "device": {"command", "what", "location"} if a device with

@@ -14,10 +14,14 @@ namespace lockstep::runtime {
 struct ProcessPlace {
   /// Its number, among all.
   uint32_t index = 0, count = 1;
-  /// Those of its host before it.
-  std::vector<uint32_t> beforeOnHost = {};
+  /// For each process, the first one of its host.
+  std::vector<uint32_t> firstOnHost = {0};
   /// Processes of the host that may use a CPU of this one, itself included.
   uint32_t sharingCpus = 1;
+
+  bool isOnThisHost(uint32_t process) const {
+    return firstOnHost[process] == firstOnHost[index];
+  }
 };
 
 /// Whether `mpirun` has started this process together with others.

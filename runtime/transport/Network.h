@@ -106,6 +106,10 @@ public:
   /// The ranks of all executors, and the index of this executor among them.
   std::span<const RankRange> executors() const { return ranks; }
   uint32_t self() const { return index; }
+  /// For each executor, the number of its host. Executors with equal numbers
+  /// reach each other faster than those of other hosts. The same in all
+  /// executors.
+  std::span<const uint32_t> hosts() const { return hostOf; }
   RankRange ownRanks() const { return ranks[index]; }
 
   /// Sends a message to `message.to` and sets `message.from`; a message to this
@@ -173,8 +177,10 @@ public:
   virtual uint32_t threadsSharingCpus() const { return 0; }
 
 protected:
-  Network(std::vector<RankRange> given, uint32_t index)
-      : ranks(std::move(given)), index(index), sentBytes(ranks.size()) {}
+  Network(std::vector<RankRange> given, std::vector<uint32_t> hosts,
+          uint32_t index)
+      : ranks(std::move(given)), hostOf(std::move(hosts)), index(index),
+        sentBytes(ranks.size()) {}
   /// Implementations call this for each message that is sent, those to the
   /// executor itself included, before it can return.
   void count(const Message &message) {
@@ -190,6 +196,7 @@ protected:
   }
 
   const std::vector<RankRange> ranks;
+  const std::vector<uint32_t> hostOf;
   const uint32_t index;
 
 private:

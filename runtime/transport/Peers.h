@@ -4,10 +4,9 @@
 #define LOCKSTEP_RUNTIME_TRANSPORT_PEERS_H
 
 #include "runtime/collectives/CollectivePlan.h"
-#include "runtime/support/RankRange.h"
+#include "runtime/transport/Network.h"
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace lockstep::runtime {
@@ -25,6 +24,19 @@ struct Peers {
   std::vector<Peer> all;
   /// Index in `all` of the executor that asks.
   uint32_t self = 0;
+  /// `all` consists of groups of this many neighbors, each on a host of its
+  /// own. The size of `all` if there is one host, or a host for each, or if
+  /// hosts have different numbers of executors, or some that are not neighbors.
+  uint32_t perHost = 0;
+
+  uint32_t hosts() const { return uint32_t(all.size()) / perHost; }
+  /// Of a peer: its host, and its position there.
+  uint32_t hostOf(uint32_t peer) const { return peer / perHost; }
+  uint32_t positionOf(uint32_t peer) const { return peer % perHost; }
+  /// The peers at the position of one on all hosts, itself included.
+  std::vector<uint32_t> atPositionOf(uint32_t peer) const;
+  /// The peers on the host of one, itself included.
+  std::vector<uint32_t> onHostOf(uint32_t peer) const;
 
   /// Index in `all` of the executor that has the member at `position`, which is
   /// below the number of members.
@@ -35,11 +47,10 @@ struct Peers {
     return peer;
   }
 
-  /// Of a collective with members of `executors[self]`. Error: no executor has
-  /// a member.
+  /// Of a collective with members of executor `network.self()`. Error: no
+  /// executor has a member.
   static Expected<Peers> find(const CollectivePlan &plan,
-                              std::span<const RankRange> executors,
-                              uint32_t self);
+                              const Network &network);
 };
 
 } // namespace lockstep::runtime

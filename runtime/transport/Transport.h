@@ -73,6 +73,11 @@ public:
                           uint32_t /*rank*/) const {
     return false;
   }
+  /// Whether `hasArrived` can say so of this rank of another executor, before
+  /// all ranks have arrived: its executor sends a message to this one first.
+  virtual bool seesArrival(uint32_t /*channel*/, uint32_t /*rank*/) const {
+    return true;
+  }
 };
 
 } // namespace lockstep::runtime

@@ -51,11 +51,18 @@ def test_training_has_the_same_bits(training, executors, threads):
     assert checkpoint(others, 40) == checkpoint(folder, 40)
 
 
-# Delays of messages do not change results.
-def test_training_over_a_slow_link_has_the_same_bits(training):
+# Delays of messages do not change results, nor do exchanges on each of two
+# hosts before those between them.
+@pytest.mark.parametrize("executors, per_host", [(2, 1), (4, 2)])
+def test_training_over_a_slow_link_has_the_same_bits(
+    training, executors, per_host
+):
     metrics, folder = training("fast", 10, "--executors=2")
     found, others = training(
-        "slow", 10, "--executors=2", "--transport=slow:1e-4,1e9"
+        "slow",
+        10,
+        f"--executors={executors}",
+        f"--transport=slow:1e-4,1e9,{per_host}",
     )
     assert found == metrics
     assert checkpoint(others, 10) == checkpoint(folder, 10)

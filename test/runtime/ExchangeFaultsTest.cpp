@@ -75,6 +75,49 @@ TEST(Faults, aPausedReplicaEndsAllExecutors) {
     }
 }
 
+// Executors that exchange on their hosts know some others only from the
+// messages of third ones.
+TEST(Faults, aPausedReplicaOfAHostEndsAllExecutors) {
+  struct View {
+    CollectiveKind kind;
+    uint32_t watching;
+    const char *members;
+  };
+  using enum CollectiveKind;
+  for (View view :
+       {View{all_reduce, 0,
+             "arrived: replicas 0-1\n  missing: none\n"
+             "  not known: replicas 2-3\n"},
+        View{all_reduce, 2,
+             "arrived: replicas 0-2\n  missing: replica 3\nreplica 2"},
+        View{all_gather, 0,
+             "arrived: replicas 0, 2\n  missing: none\n"
+             "  not known: replicas 1, 3\n"},
+        View{all_gather, 1,
+             "arrived: replicas 0-2\n  missing: replica 3\nreplica 1"}}) {
+    TestProgram p(4);
+    bool reduces = view.kind == all_reduce;
+    oneOperand(p, view.kind, reduces ? Reduction::sum : Reduction::none,
+               ElementType::f32, {100}, {reduces ? 100 : 400});
+    p.ret();
+    FakeClock clock;
+    std::vector<Executors::Part> parts;
+    for (uint32_t rank = 0; rank < 4; ++rank)
+      parts.push_back({"worker", {rank, 1}});
+    Executors executors(p.artifact(), parts,
+                        [&](uint32_t i) {
+                          return SessionOptions{
+                              .workers = 1,
+                              .deadline = 60s,
+                              .clock = i == view.watching ? &clock : nullptr,
+                              .injections = {"pause:replica=3,channel=0"}};
+                        },
+                        /*hosts=*/{0, 0, 1, 1});
+    std::string report = runWithTime(executors, clock)[view.watching].message();
+    EXPECT_NE(report.find(view.members), std::string::npos) << report;
+  }
+}
+
 // An error of one executor ends the others, even one that does not wait.
 TEST(Faults, aBrokenBoundEndsAllExecutors) {
   for (unsigned workers : {1, 2}) {

@@ -267,26 +267,14 @@ void fill(Session &session, unsigned replica, uint32_t rank,
   }
 }
 
-class Exchange
-    : public testing::TestWithParam<std::tuple<Case, uint32_t, unsigned>> {};
-
-INSTANTIATE_TEST_SUITE_P(All, Exchange,
-                         testing::Combine(testing::ValuesIn(cases),
-                                          testing::Values(1, 2, 3),
-                                          testing::Values(1, 2)),
-                         [](const auto &info) {
-                           return std::string(std::get<0>(info.param).name) +
-                                  "On" +
-                                  std::to_string(std::get<1>(info.param)) +
-                                  "With" +
-                                  std::to_string(std::get<2>(info.param));
-                         });
-
-// Three times, so that an instance follows another on the same channel; outputs
-// of all replicas are compared byte by byte. [1.3-several-processes]
-TEST_P(Exchange, hasTheBitsOfOneExecutor) {
-  auto [test, executors, workers] = GetParam();
-  for (uint32_t replicas = 2; replicas <= 8; ++replicas) {
+/// The bits of a collective in several executors, and in one.
+/// Three times, so that an instance follows another on the same channel;
+/// outputs of all replicas are compared byte by byte.
+void compareWithOneExecutor(const Case &test, uint32_t executors,
+                            unsigned workers,
+                            std::span<const uint32_t> replicaCounts,
+                            std::vector<uint32_t> hosts = {}) {
+  for (uint32_t replicas : replicaCounts) {
     TestProgram p(replicas);
     test.build(p, replicas);
     p.ret();
@@ -297,9 +285,9 @@ TEST_P(Exchange, hasTheBitsOfOneExecutor) {
     std::vector<Executors::Part> parts;
     for (RankRange ranks : split(0, replicas, executors))
       parts.push_back({"worker", ranks});
-    Executors found(artifact, parts, [&](uint32_t) {
-      return SessionOptions{.workers = workers};
-    });
+    Executors found(
+        artifact, parts,
+        [&](uint32_t) { return SessionOptions{.workers = workers}; }, hosts);
     for (uint32_t rank = 0; rank < replicas; ++rank) {
       fill(**reference, rank, rank, replicas);
       auto [session, replica] = found.find(rank);
@@ -323,6 +311,83 @@ TEST_P(Exchange, hasTheBitsOfOneExecutor) {
                                                  bytes.size()) == 0)
             << "output " << output << " of rank " << rank << " of " << replicas;
       }
+  }
+}
+
+class Exchange
+    : public testing::TestWithParam<std::tuple<Case, uint32_t, unsigned>> {};
+
+INSTANTIATE_TEST_SUITE_P(All, Exchange,
+                         testing::Combine(testing::ValuesIn(cases),
+                                          testing::Values(1, 2, 3),
+                                          testing::Values(1, 2)),
+                         [](const auto &info) {
+                           return std::string(std::get<0>(info.param).name) +
+                                  "On" +
+                                  std::to_string(std::get<1>(info.param)) +
+                                  "With" +
+                                  std::to_string(std::get<2>(info.param));
+                         });
+
+// [1.3-several-processes]
+TEST_P(Exchange, hasTheBitsOfOneExecutor) {
+  auto [test, executors, workers] = GetParam();
+  compareWithOneExecutor(test, executors, workers,
+                         std::array<uint32_t, 7>{2, 3, 4, 5, 6, 7, 8});
+}
+
+class HostsExchange : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(All, HostsExchange, testing::ValuesIn(cases),
+                         [](const auto &info) { return info.param.name; });
+
+// Executors of one host reduce and gather among themselves, where the tree and
+// the number of executors on each host allow it.
+TEST_P(HostsExchange, hasTheBitsOfOneExecutor) {
+  // A scatter to more replicas has more rows than its operand.
+  bool hasManyRows = GetParam().name == std::string_view("scatter");
+  for (uint32_t perHost : {2, 3})
+    for (uint32_t executors : {4, 5, 6}) {
+      std::vector<uint32_t> hosts;
+      for (uint32_t i = 0; i < executors; ++i)
+        hosts.push_back(i / perHost);
+      for (uint32_t replicas : {6, 7, 8, 12, 13, 16})
+        if (replicas <= 8 || !hasManyRows)
+          compareWithOneExecutor(GetParam(), executors, /*workers=*/1,
+                                 {&replicas, 1}, hosts);
+    }
+}
+
+// Each executor of two hosts exchanges its half of the bytes with that at its
+// position on the other host, and the rest on its own.
+TEST(Hosts, halveTheBytesBetweenThem) {
+  constexpr uint64_t elements = 40960, bytes = elements * sizeof(float);
+  for (bool isByHost : {false, true}) {
+    TestProgram p(4);
+    oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32,
+               {elements}, {elements});
+    p.ret();
+    std::vector<Executors::Part> parts;
+    for (uint32_t rank = 0; rank < 4; ++rank)
+      parts.push_back({"worker", {rank, 1}});
+    Executors executors(
+        p.artifact(), parts,
+        [](uint32_t) { return SessionOptions{.workers = 1}; },
+        isByHost ? std::vector<uint32_t>{0, 0, 1, 1}
+                 : std::vector<uint32_t>(4));
+    for (const Status &status : executors.run())
+      ASSERT_TRUE(status.ok()) << status.message();
+    for (uint32_t executor = 0; executor < 4; ++executor) {
+      auto sent = [&](uint32_t to) {
+        return executors.network[executor]->bytesSentTo(to);
+      };
+      uint32_t neighbor = executor ^ 1, counterpart = executor ^ 2,
+               opposite = executor ^ 3;
+      // Of an exchange without hosts, a quarter in each phase.
+      EXPECT_EQ(sent(neighbor), isByHost ? bytes : bytes / 2);
+      EXPECT_EQ(sent(counterpart), bytes / 2);
+      EXPECT_EQ(sent(opposite), isByHost ? 0 : bytes / 2);
+    }
   }
 }
 

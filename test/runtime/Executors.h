@@ -37,14 +37,19 @@ public:
   };
 
   /// `options(i)` are those of executor `i`, except role, ranks and network.
+  /// With `hosts`, those of the executors, they are connected as by the
+  /// transport `threads`.
   Executors(std::shared_ptr<const Artifact> artifact, std::vector<Part> given,
-            const std::function<SessionOptions(uint32_t)> &options)
+            const std::function<SessionOptions(uint32_t)> &options,
+            std::vector<uint32_t> hosts = {})
       : parts(std::move(given)) {
     std::vector<RankRange> ranks;
     for (const Part &part : parts)
       ranks.push_back(part.ranks);
-    network = *(*openTransport(""))
-                   ->connect(ranks, std::vector<uint32_t>(ranks.size()));
+    network = hosts.empty()
+                  ? *(*openTransport(""))
+                         ->connect(ranks, std::vector<uint32_t>(ranks.size()))
+                  : *LocalNetwork::create(ranks, hosts);
     for (uint32_t i = 0; i < parts.size(); ++i) {
       SessionOptions own = options(i);
       own.role = parts[i].role;

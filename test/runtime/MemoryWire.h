@@ -32,11 +32,16 @@ public:
     std::vector<std::deque<Frame>> inboxes;
   };
 
-  MemoryWire(std::shared_ptr<Hub> hub, uint32_t index, uint64_t seed)
+  /// `processesOfHost` of them, in order, are said to be on one host.
+  MemoryWire(std::shared_ptr<Hub> hub, uint32_t index, uint64_t seed,
+             uint32_t processesOfHost)
       : hub(std::move(hub)), random(seed * 1000 + index) {
     ownPlace = {.index = index,
                 .count = uint32_t(this->hub->inboxes.size()),
                 .sharingCpus = uint32_t(this->hub->inboxes.size())};
+    ownPlace.firstOnHost.clear();
+    for (uint32_t i = 0; i < ownPlace.count; ++i)
+      ownPlace.firstOnHost.push_back(i / processesOfHost * processesOfHost);
     outgoing.resize(ownPlace.count);
   }
 
@@ -110,13 +115,13 @@ private:
 /// The wires of several "processes".
 class MemoryProcesses {
 public:
-  MemoryProcesses(uint32_t count, uint64_t seed) {
+  MemoryProcesses(uint32_t count, uint64_t seed, uint32_t processesOfHost = 1) {
     auto hub = std::make_shared<MemoryWire::Hub>(count);
     for (uint32_t i = 0; i < count; ++i)
       threads.push_back(
           *WireThread::start([=]() -> Expected<std::unique_ptr<Wire>> {
             return std::unique_ptr<Wire>(
-                std::make_unique<MemoryWire>(hub, i, seed));
+                std::make_unique<MemoryWire>(hub, i, seed, processesOfHost));
           }));
   }
   /// Each waits for the end of all others.

@@ -61,6 +61,9 @@ public:
                   uint32_t rank) const override {
     return host->hasArrived(channel, epoch, rank);
   }
+  bool seesArrival(uint32_t channel, uint32_t rank) const override {
+    return host->seesArrival(channel, rank);
+  }
 
 private:
   /// Results that members share are uploaded to the device once.

@@ -27,11 +27,8 @@ void Exchange::sendTo(uint32_t phase, uint32_t peer) {
   outgoing.message.tag.part = phase;
 }
 
-uint32_t Exchange::peerOf(uint32_t position) const {
-  uint32_t peer = 0;
-  while (position - peers[peer].first >= peers[peer].count)
-    ++peer;
-  return peer;
+void Exchange::receiveFrom(uint32_t phase, uint32_t peer) {
+  phases[phase].senders.push_back(peer);
 }
 
 Status Exchange::tooShort(uint32_t peer) const {

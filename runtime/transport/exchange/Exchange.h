@@ -7,9 +7,8 @@
 //   arrives (on any worker)          operands, fills a message for each peer
 //                                    that needs one
 //   when all expected messages       `finish`: combines their contents, writes
-//   have arrived (on one worker      results. A large reduction has a second
-//   at a time)                       phase, in which each executor sends its
-//                                    part of the result to the others.
+//   have arrived (on one worker      results, or fills the messages of the next
+//   at a time)                       phase.
 //   when receivers have released     the instance is complete
 //   all messages of this executor
 //
@@ -26,6 +25,7 @@
 #include "runtime/transport/threads/ThreadsTransport.h"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -50,12 +50,10 @@ private:
 /// calls are one after the other.
 class Exchange {
 public:
-  /// `peers` are ascending by rank, and `peers[self]` is this executor. `plan`
-  /// and `threads` must outlive the object.
-  Exchange(const CollectivePlan &plan, ThreadsTransport &threads,
-           std::vector<Peer> peers, uint32_t self)
-      : plan(plan), peers(std::move(peers)),
-        received(this->peers.size(), nullptr), self(self), threads(threads),
+  /// `plan` and `threads` must outlive the object.
+  Exchange(const CollectivePlan &plan, ThreadsTransport &threads, Peers given)
+      : plan(plan), group(std::move(given)), peers(group.all),
+        received(peers.size(), nullptr), self(group.self), threads(threads),
         members(threads.members(plan.channel)) {}
   virtual ~Exchange() = default;
 
@@ -73,24 +71,31 @@ public:
     Message message;
     std::vector<MessagePiece> pieces;
   };
-  /// The messages that one phase sends, and how many it waits for.
+  /// The messages that one phase sends, and those that it waits for.
   struct Phase {
     std::deque<Outgoing> outgoing;
-    uint32_t expected = 0;
+    /// One from each of these peers, by index in `peers`.
+    std::vector<uint32_t> senders;
+    /// For a sender, the peers whose operands are in its message, if there are
+    /// others than its own.
+    std::map<uint32_t, std::vector<uint32_t>> sources;
   };
   std::vector<Phase> phases{1};
 
   const CollectivePlan &plan;
-  const std::vector<Peer> peers;
+  const Peers group;
+  const std::vector<Peer> &peers;
   /// The messages of the current phase, by index in `peers`; null for executors
   /// that send none.
   std::vector<Message *> received;
+  /// Messages of the last phase have bytes of those that the phases before have
+  /// received, which are kept until the receivers have read them.
+  bool passesOn = false;
 
 protected:
-  /// Adds a message to a phase; called by constructors.
+  /// These add a message to a phase; called by constructors.
   void sendTo(uint32_t phase, uint32_t peer);
-  /// Index in `peers` of the executor that has the member at `position`.
-  uint32_t peerOf(uint32_t position) const;
+  void receiveFrom(uint32_t phase, uint32_t peer);
   /// The error that the message of a peer is shorter than its sizes require.
   Status tooShort(uint32_t peer) const;
 
@@ -102,17 +107,15 @@ protected:
 /// The exchange of an all_gather, gather, broadcast, scatter or barrier.
 std::unique_ptr<Exchange> makeGatherExchange(const CollectivePlan &plan,
                                              ThreadsTransport &threads,
-                                             std::vector<Peer> peers,
-                                             uint32_t self);
+                                             Peers peers);
 /// The exchange of an all_to_all, permute, send or recv.
 std::unique_ptr<Exchange> makeMoveExchange(const CollectivePlan &plan,
                                            ThreadsTransport &threads,
-                                           std::vector<Peer> peers,
-                                           uint32_t self);
+                                           Peers peers);
 /// The exchange of a reduction. Error: out of memory.
 Expected<std::unique_ptr<Exchange>>
 makeReduceExchange(const CollectivePlan &plan, ThreadsTransport &threads,
-                   std::vector<Peer> peers, uint32_t self);
+                   Peers peers);
 
 } // namespace lockstep::runtime
 

@@ -4,6 +4,8 @@
 
 #include "runtime/schema/RoleInfo.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace lockstep::runtime {
@@ -27,24 +29,21 @@ Expected<std::unique_ptr<ExchangeTransport>> ExchangeTransport::create(
 
 Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
   std::span<const RankRange> executors = inbox.network.executors();
-  Expected<Peers> found = Peers::find(plan, executors, inbox.network.self());
-  if (!found)
-    return found.status();
-  std::vector<Peer> &peers = found->all;
-  uint32_t self = found->self;
+  Expected<Peers> peers = Peers::find(plan, inbox.network);
+  if (!peers)
+    return peers.status();
   Channel &channel = channels[plan.channel];
   channel.seen = std::vector<std::atomic<uint32_t>>(executors.size());
   if (plan.properties().isReduction) {
     Expected<std::unique_ptr<Exchange>> exchange =
-        makeReduceExchange(plan, *threads, std::move(peers), self);
+        makeReduceExchange(plan, *threads, std::move(*peers));
     if (!exchange)
       return exchange.status();
     channel.exchange = std::move(*exchange);
   } else if (plan.properties().isMoved()) {
-    channel.exchange = makeMoveExchange(plan, *threads, std::move(peers), self);
+    channel.exchange = makeMoveExchange(plan, *threads, std::move(*peers));
   } else {
-    channel.exchange =
-        makeGatherExchange(plan, *threads, std::move(peers), self);
+    channel.exchange = makeGatherExchange(plan, *threads, std::move(*peers));
   }
   channel.activation.to = inbox.network.self();
   channel.activation.tag = {program, plan.channel, 0, 0};
@@ -80,6 +79,8 @@ void ExchangeTransport::send(Channel &channel, uint32_t phase) {
   std::deque<Exchange::Outgoing> &messages =
       channel.exchange->phases[phase].outgoing;
   channel.outstanding += uint32_t(messages.size());
+  if (phase + 1 == channel.exchange->phases.size())
+    channel.outstandingLast = uint32_t(messages.size());
   for (Exchange::Outgoing &outgoing : messages) {
     outgoing.message.tag.epoch = channel.activation.tag.epoch;
     outgoing.message.pieces = outgoing.pieces;
@@ -117,6 +118,17 @@ bool ExchangeTransport::hasArrived(uint32_t channel, uint32_t epoch,
       return int32_t(channels[channel].seen[i].load(std::memory_order_relaxed) -
                      epoch) >= 0;
   return false;
+}
+
+bool ExchangeTransport::seesArrival(uint32_t channel, uint32_t rank) const {
+  if (channel >= channels.size() || !channels[channel].exchange)
+    return true;
+  const Exchange &exchange = *channels[channel].exchange;
+  const std::vector<uint32_t> &senders = exchange.phases.front().senders;
+  return std::ranges::any_of(senders, [&](uint32_t sender) {
+    return inbox.network.executors()[exchange.peers[sender].executor].contains(
+        rank);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,8 +175,9 @@ Status ExchangeTransport::dispatch(Message &message, uint32_t worker) {
     channel.phase = channel.arrived = 0;
   } else if (message.from == inbox.network.self()) {
     --channel.outstanding;
+    channel.outstandingLast -= tag.part + 1 == channel.exchange->phases.size();
   } else {
-    channel.seen[message.from].store(tag.epoch, std::memory_order_relaxed);
+    markArrived(channel, message);
     channel.early.push_back(&message);
   }
   if (!channel.active)
@@ -173,11 +186,31 @@ Status ExchangeTransport::dispatch(Message &message, uint32_t worker) {
   return status.ok() ? status : status.withContext(describe(tag.channel));
 }
 
+/// The index in `exchange.peers` of the executor that has sent a message.
+static uint32_t senderOf(const Exchange &exchange, const Message &message) {
+  return uint32_t(
+      std::ranges::find(exchange.peers, message.from, &Peer::executor) -
+      exchange.peers.begin());
+}
+
+void ExchangeTransport::markArrived(Channel &channel, const Message &message) {
+  auto mark = [&](uint32_t executor) {
+    channel.seen[executor].store(message.tag.epoch, std::memory_order_relaxed);
+  };
+  mark(message.from);
+  const Exchange &exchange = *channel.exchange;
+  const auto &others = exchange.phases[message.tag.part].sources;
+  if (auto found = others.find(senderOf(exchange, message));
+      found != others.end())
+    for (uint32_t peer : found->second)
+      mark(exchange.peers[peer].executor);
+}
+
 void ExchangeTransport::receive(Channel &channel, Message &message) {
-  const std::vector<Peer> &peers = channel.exchange->peers;
-  for (size_t peer = 0; peer < peers.size(); ++peer)
-    if (peers[peer].executor == message.from)
-      channel.exchange->received[peer] = &message;
+  Exchange &exchange = *channel.exchange;
+  if (uint32_t sender = senderOf(exchange, message);
+      sender < exchange.peers.size())
+    exchange.received[sender] = &message;
   ++channel.arrived;
 }
 
@@ -191,15 +224,26 @@ Status ExchangeTransport::advance(Channel &channel, uint32_t worker) {
         receive(channel, *message);
       return isExpected;
     });
-    if (channel.arrived < exchange.phases[channel.phase].expected)
+    if (channel.arrived < exchange.phases[channel.phase].senders.size())
       return Status::success();
     LOCKSTEP_RETURN_IF_ERROR(exchange.finish(channel.phase, worker));
+    bool isLast = channel.phase + 1 == exchange.phases.size();
     for (Message *&message : exchange.received)
-      if (message)
-        inbox.network.release(*std::exchange(message, nullptr));
+      if (message) {
+        if (exchange.passesOn && !isLast)
+          channel.kept.push_back(message);
+        else
+          inbox.network.release(*message);
+        message = nullptr;
+      }
     channel.arrived = 0;
     if (++channel.phase < exchange.phases.size())
       send(channel, channel.phase);
+  }
+  if (channel.outstandingLast == 0) {
+    for (Message *message : channel.kept)
+      inbox.network.release(*message);
+    channel.kept.clear();
   }
   if (channel.outstanding > 0)
     return Status::success();

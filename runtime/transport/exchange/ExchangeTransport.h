@@ -28,6 +28,7 @@ public:
   Status poll(uint32_t worker) override;
   bool hasArrived(uint32_t channel, uint32_t epoch,
                   uint32_t rank) const override;
+  bool seesArrival(uint32_t channel, uint32_t rank) const override;
 
 private:
   struct Channel {
@@ -41,10 +42,12 @@ private:
     Message activation;
     uint32_t phase = 0;
     uint32_t arrived = 0;
-    /// Own messages that have not been released.
-    uint32_t outstanding = 0;
+    /// Own messages that have not been released, and those of the last phase.
+    uint32_t outstanding = 0, outstandingLast = 0;
     /// Messages for a later phase or instance.
     std::vector<Message *> early;
+    /// Messages of this instance whose bytes have been passed on.
+    std::vector<Message *> kept;
     /// For each executor, the latest instance from which it has sent a message.
     std::vector<std::atomic<uint32_t>> seen;
   };
@@ -59,6 +62,7 @@ private:
   void send(Channel &channel, uint32_t phase);
   Status drain(uint32_t worker);
   Status dispatch(Message &message, uint32_t worker);
+  void markArrived(Channel &channel, const Message &message);
   void receive(Channel &channel, Message &message);
   Status advance(Channel &channel, uint32_t worker);
 

@@ -9,8 +9,14 @@
 //   scatter              row counts of the receiver's members | these rows
 //   barrier              empty
 //
+// If several executors are on each of several hosts, an all_gather or barrier
+// has two phases. The executors at one position of all hosts exchange their
+// messages, and then pass all of these on to the others of their hosts, so that
+// an operand is sent to each host once.
+//
 //===----------------------------------------------------------------------===//
 
+#include "runtime/collectives/CollectiveCost.h"
 #include "runtime/transport/exchange/Exchange.h"
 
 #include <cstring>
@@ -24,10 +30,24 @@ namespace {
 class GatherExchange final : public Exchange {
 public:
   GatherExchange(const CollectivePlan &plan, ThreadsTransport &threads,
-                 std::vector<Peer> given, uint32_t self)
-      : Exchange(plan, threads, std::move(given), self),
+                 Peers given)
+      : Exchange(plan, threads, std::move(given)),
         remote(plan.gathers.size() * plan.members.size(), nullptr) {
-    uint32_t root = peerOf(plan.root);
+    if (group.hosts() > 1 && isExchangedByHost(plan.kind)) {
+      passesOn = true;
+      atOwnPosition = group.atPositionOf(self);
+      phases.resize(2);
+      for (uint32_t peer = 0; peer < peers.size(); ++peer)
+        if (peer != self && group.positionOf(peer) == group.positionOf(self))
+          exchangeWith(0, peer);
+        else if (peer != self && group.hostOf(peer) == group.hostOf(self)) {
+          exchangeWith(1, peer);
+          phases[1].sources[peer] = group.atPositionOf(peer);
+        }
+      writes = plan.kind != CollectiveKind::barrier;
+      return;
+    }
+    uint32_t root = group.of(plan.root);
     bool fromRoot = plan.kind == CollectiveKind::broadcast ||
                     plan.kind == CollectiveKind::scatter;
     for (uint32_t peer = 0; peer < peers.size(); ++peer) {
@@ -41,7 +61,8 @@ public:
                           : plan.kind != CollectiveKind::gather || self == root;
       if (sends)
         sendTo(0, peer);
-      phases[0].expected += receives;
+      if (receives)
+        receiveFrom(0, peer);
     }
     writes = plan.kind != CollectiveKind::barrier &&
              (plan.kind != CollectiveKind::gather || self == root);
@@ -63,10 +84,12 @@ public:
     return Status::success();
   }
 
-  Status finish(uint32_t, uint32_t worker) override {
+  Status finish(uint32_t phase, uint32_t worker) override {
     for (uint32_t peer = 0; peer < peers.size(); ++peer)
       if (received[peer])
-        LOCKSTEP_RETURN_IF_ERROR(take(peer));
+        LOCKSTEP_RETURN_IF_ERROR(take(peer, phase));
+    if (phase + 1 < phases.size())
+      return passOn();
     if (!writes)
       return Status::success();
     LOCKSTEP_RETURN_IF_ERROR(checkDimensions(plan, memory().dimensions));
@@ -87,6 +110,11 @@ private:
            size_t(member) * plan.publishedDimensions;
   }
 
+  void exchangeWith(uint32_t phase, uint32_t peer) {
+    sendTo(phase, peer);
+    receiveFrom(phase, peer);
+  }
+
   void addDimensions(Outgoing &outgoing, uint32_t first, uint32_t count) {
     outgoing.pieces.push_back(
         {reinterpret_cast<const std::byte *>(row(first)),
@@ -101,10 +129,24 @@ private:
             operandBytes(plan, gather, row(member), member);
         if (!bytes)
           return bytes.status();
-        outgoing.pieces.push_back(
-            {gather.operand.in(members.bases[member - plan.firstLocal]),
-             *bytes});
+        const std::byte *operand =
+            plan.isLocal(member)
+                ? gather.operand.in(members.bases[member - plan.firstLocal])
+                : remoteOperand(size_t(&gather - plan.gathers.data()), member);
+        outgoing.pieces.push_back({operand, *bytes});
       }
+    return Status::success();
+  }
+
+  /// Fills the messages to the executors of this host with those of all
+  /// executors at its position.
+  Status passOn() {
+    for (Outgoing &outgoing : phases[1].outgoing) {
+      outgoing.pieces.clear();
+      for (uint32_t peer : atOwnPosition)
+        LOCKSTEP_RETURN_IF_ERROR(
+            addOperands(outgoing, peers[peer].first, peers[peer].count));
+    }
     return Status::success();
   }
 
@@ -125,15 +167,25 @@ private:
     return Status::success();
   }
 
-  /// Records the sizes and addresses of the operands in a message. Sizes are
-  /// checked before bytes that depend on them are read.
-  Status take(uint32_t peer) {
+  /// Records the sizes and addresses of the operands in a message.
+  Status take(uint32_t peer, uint32_t phase) {
     MessageReader reader(*received[peer]);
-    uint32_t first = peers[peer].first, count = peers[peer].count;
     if (plan.kind == CollectiveKind::scatter)
-      first = plan.firstLocal, count = plan.localCount;
-    else if (plan.kind == CollectiveKind::broadcast)
-      first = plan.root, count = 1;
+      return takeOf(plan.firstLocal, plan.localCount, peer, reader);
+    if (plan.kind == CollectiveKind::broadcast)
+      return takeOf(plan.root, 1, peer, reader);
+    if (phase == 0)
+      return takeOf(peers[peer].first, peers[peer].count, peer, reader);
+    for (uint32_t source : phases[1].sources[peer])
+      LOCKSTEP_RETURN_IF_ERROR(
+          takeOf(peers[source].first, peers[source].count, peer, reader));
+    return Status::success();
+  }
+
+  /// The same for `count` members from `first`. Sizes are checked before bytes
+  /// that depend on them are read.
+  Status takeOf(uint32_t first, uint32_t count, uint32_t peer,
+                MessageReader &reader) {
     uint64_t headBytes = sizeof(int64_t) * plan.publishedDimensions * count;
     const std::byte *head = reader.take(headBytes);
     if (!head)
@@ -163,11 +215,17 @@ private:
 
   Status place(MessageReader &reader, uint32_t peer, uint32_t gather,
                uint32_t member, uint64_t bytes) {
-    const std::byte *&address = remote[gather * plan.members.size() + member];
+    const std::byte *&address = remoteOperand(gather, member);
     address = reader.take(bytes);
     return address ? Status::success() : tooShort(peer);
   }
 
+  const std::byte *&remoteOperand(size_t gather, uint32_t member) {
+    return remote[gather * plan.members.size() + member];
+  }
+
+  /// With two phases, the executors at this position of all hosts.
+  std::vector<uint32_t> atOwnPosition;
   /// Operands of members in other executors; see `CollectiveMemory`.
   std::vector<const std::byte *> remote;
   bool writes = false;
@@ -177,10 +235,8 @@ private:
 
 std::unique_ptr<Exchange> makeGatherExchange(const CollectivePlan &plan,
                                              ThreadsTransport &threads,
-                                             std::vector<Peer> peers,
-                                             uint32_t self) {
-  return std::make_unique<GatherExchange>(plan, threads, std::move(peers),
-                                          self);
+                                             Peers peers) {
+  return std::make_unique<GatherExchange>(plan, threads, std::move(peers));
 }
 
 } // namespace lockstep::runtime

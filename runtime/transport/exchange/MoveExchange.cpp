@@ -16,8 +16,8 @@ namespace {
 class MoveExchange final : public Exchange {
 public:
   MoveExchange(const CollectivePlan &plan, ThreadsTransport &threads,
-               std::vector<Peer> given, uint32_t self)
-      : Exchange(plan, threads, std::move(given), self) {
+               Peers given)
+      : Exchange(plan, threads, std::move(given)) {
     size_t rows = 0;
     for (const Move &move : plan.moves)
       rows += isElsewhere(move) ? move.rows : 0;
@@ -29,10 +29,10 @@ public:
             return has(peer, move.target);
           }))
         sendTo(0, peer);
-      phases[0].expected +=
-          std::ranges::any_of(plan.moves, [&](const Move &move) {
+      if (std::ranges::any_of(plan.moves, [&](const Move &move) {
             return isElsewhere(move) && has(peer, move.source);
-          });
+          }))
+        receiveFrom(0, peer);
     }
   }
 
@@ -99,9 +99,8 @@ private:
 
 std::unique_ptr<Exchange> makeMoveExchange(const CollectivePlan &plan,
                                            ThreadsTransport &threads,
-                                           std::vector<Peer> peers,
-                                           uint32_t self) {
-  return std::make_unique<MoveExchange>(plan, threads, std::move(peers), self);
+                                           Peers peers) {
+  return std::make_unique<MoveExchange>(plan, threads, std::move(peers));
 }
 
 } // namespace lockstep::runtime

@@ -21,9 +21,8 @@ static uint64_t rangeBytes(const ReduceRange &range) {
   return alignUp(range.elements * range.functions->accumulatorSize, alignment);
 }
 
-ReduceLayout::ReduceLayout(const CollectivePlan &plan,
-                           const std::vector<Peer> &peers)
-    : shares(peers.size()) {
+ReduceLayout::ReduceLayout(const CollectivePlan &plan, const Peers &peers)
+    : shares(peers.all.size()) {
   for (uint32_t i = 0; i < plan.members.size(); ++i)
     if (plan.contributes(i))
       contributors.push_back(i);
@@ -32,8 +31,8 @@ ReduceLayout::ReduceLayout(const CollectivePlan &plan,
   if (plan.kind == CollectiveKind::reduce_scatter)
     bytes *= plan.members.size();
   large = isReducedInParts(plan.kind, bytes);
-  findSubtrees(peers);
-  divide(plan, peers);
+  findSubtrees(plan, peers);
+  divide(plan, peers.all);
   cut(plan);
 }
 
@@ -53,18 +52,35 @@ void ReduceLayout::addSubtrees(std::vector<Subtree> &subtrees, uint32_t low,
   addSubtrees(subtrees, low + half, n - half, begin, end);
 }
 
-/// Finds the subtrees that each executor reduces by itself. The leaves of the
-/// tree are the contributing members, numbered in the order of positions.
-void ReduceLayout::findSubtrees(const std::vector<Peer> &peers) {
+/// The maximal subtrees whose leaves are all among the members from
+/// `firstMember` to before `endMember`. The leaves of the tree are the
+/// contributing members, numbered in the order of positions.
+std::vector<Subtree> ReduceLayout::subtreesOf(uint32_t firstMember,
+                                              uint32_t endMember) const {
   auto contributorsBefore = [&](uint32_t position) {
     return uint32_t(
         std::lower_bound(contributors.begin(), contributors.end(), position) -
         contributors.begin());
   };
-  for (size_t i = 0; i < peers.size(); ++i)
-    addSubtrees(shares[i].subtrees, 0, uint32_t(contributors.size()),
-                contributorsBefore(peers[i].first),
-                contributorsBefore(peers[i].first + peers[i].count));
+  std::vector<Subtree> subtrees;
+  addSubtrees(subtrees, 0, uint32_t(contributors.size()),
+              contributorsBefore(firstMember), contributorsBefore(endMember));
+  return subtrees;
+}
+
+/// Finds the subtrees that each executor reduces by itself, and each host.
+void ReduceLayout::findSubtrees(const CollectivePlan &plan,
+                                const Peers &peers) {
+  for (size_t i = 0; i < shares.size(); ++i)
+    shares[i].subtrees =
+        subtreesOf(peers.all[i].first, peers.all[i].first + peers.all[i].count);
+  byHost = peers.hosts() > 1 && isExchangedByHost(plan.kind);
+  for (uint32_t host = 0; byHost && host < peers.hosts(); ++host) {
+    const Peer &first = peers.all[host * peers.perHost],
+               &last = peers.all[(host + 1) * peers.perHost - 1];
+    hostSubtrees.push_back(subtreesOf(first.first, last.first + last.count));
+    byHost = hostSubtrees.back().size() < peers.perHost;
+  }
 }
 
 /// Sets the bytes that each executor owns.

@@ -20,12 +20,27 @@
 //   reduce_scatter      each executor owns the slices of its own members
 //   reduce              the executor of the root owns all bytes
 //
+// If executors are on H hosts, P on each, those of a host first reduce among
+// themselves what they send to other hosts:
+//
+//   on a host       each executor gets from its P - 1 neighbors what it and
+//                   those at its position on the other hosts own, and reduces
+//                   it over the members of the host
+//   between hosts   it sends each of these H - 1 executors what that one owns,
+//                   which combines it with what the other hosts send
+//
+// and an executor of a large all_reduce sends its results in the opposite order
+// of steps. So each host sends 2n(H-1)/H bytes to the others instead of P times
+// as much.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LOCKSTEP_RUNTIME_TRANSPORT_EXCHANGE_REDUCELAYOUT_H
 #define LOCKSTEP_RUNTIME_TRANSPORT_EXCHANGE_REDUCELAYOUT_H
 
 #include "runtime/transport/exchange/Exchange.h"
+
+#include <vector>
 
 namespace lockstep::runtime {
 
@@ -48,12 +63,15 @@ struct ReducePiece {
 
 struct ReduceLayout {
   /// Computes the same layout in all executors.
-  ReduceLayout(const CollectivePlan &plan, const std::vector<Peer> &peers);
+  ReduceLayout(const CollectivePlan &plan, const Peers &peers);
 
   /// Bytes of accumulators.
   uint64_t bytes = 0;
-  /// Owners send their results to the others in a second phase.
+  /// Owners send their results to the others afterwards.
   bool large = false;
+  /// Executors reduce on their hosts first. Not if the members of a host do not
+  /// form fewer subtrees than it has executors: they could not send less.
+  bool byHost = false;
   /// The contributing members, as positions among all members.
   std::vector<uint32_t> contributors;
 
@@ -68,10 +86,14 @@ struct ReduceLayout {
   };
   /// By index in `peers`.
   std::vector<Share> shares;
+  /// With `byHost`, the maximal subtrees of each host.
+  std::vector<std::vector<Subtree>> hostSubtrees;
   std::vector<ReducePiece> pieces;
 
 private:
-  void findSubtrees(const std::vector<Peer> &peers);
+  std::vector<Subtree> subtreesOf(uint32_t firstMember,
+                                  uint32_t endMember) const;
+  void findSubtrees(const CollectivePlan &plan, const Peers &peers);
   void divide(const CollectivePlan &plan, const std::vector<Peer> &peers);
   void cut(const CollectivePlan &plan);
   void addSubtrees(std::vector<Subtree> &subtrees, uint32_t low, uint32_t n,

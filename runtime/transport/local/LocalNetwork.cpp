@@ -53,7 +53,7 @@ struct LocalNetwork::Shared final : RemoteArrivals {
       posts;
   /// By executor, its latest heartbeat.
   std::vector<std::atomic<uint64_t>> progressOf;
-  /// Null: messages arrive at once. Ends before the endpoints.
+  /// Between hosts; null: messages arrive at once. Ends before the endpoints.
   std::unique_ptr<SlowLink> link;
   /// Null if all executors are here. Ends before the endpoints.
   std::unique_ptr<RemoteExecutors> remote;
@@ -79,13 +79,14 @@ static Status checkRanks(const std::vector<RankRange> &executors) {
 
 std::shared_ptr<LocalNetwork::Shared>
 LocalNetwork::share(const std::vector<RankRange> &executors,
+                    const std::vector<uint32_t> &hosts,
                     const std::vector<bool> &isHere) {
   auto shared = std::make_shared<Shared>();
   shared->progressOf = std::vector<std::atomic<uint64_t>>(executors.size());
   shared->executorsSharingCpus = uint32_t(std::ranges::count(isHere, true));
   for (uint32_t i = 0; i < executors.size(); ++i)
     shared->endpoints.emplace_back(
-        isHere[i] ? new LocalNetwork(executors, i, *shared) : nullptr);
+        isHere[i] ? new LocalNetwork(executors, hosts, i, *shared) : nullptr);
   return shared;
 }
 
@@ -101,11 +102,18 @@ LocalNetwork::endpointsOf(const std::shared_ptr<Shared> &shared) {
 }
 
 Expected<std::vector<std::shared_ptr<Network>>>
+LocalNetwork::create(std::vector<RankRange> executors) {
+  std::vector<uint32_t> hosts(executors.size());
+  return create(std::move(executors), std::move(hosts));
+}
+
+Expected<std::vector<std::shared_ptr<Network>>>
 LocalNetwork::create(std::vector<RankRange> executors,
-                     std::optional<Link> link) {
+                     std::vector<uint32_t> hosts,
+                     const std::optional<Link> &link) {
   LOCKSTEP_RETURN_IF_ERROR(checkRanks(executors));
   std::shared_ptr<Shared> shared =
-      share(executors, std::vector<bool>(executors.size(), true));
+      share(executors, hosts, std::vector<bool>(executors.size(), true));
   if (link) {
     Expected<std::unique_ptr<SlowLink>> slow = SlowLink::create(
         *link, executors.size(), [state = shared.get()](Message &message) {
@@ -119,10 +127,11 @@ LocalNetwork::create(std::vector<RankRange> executors,
 }
 
 Expected<std::vector<std::shared_ptr<Network>>> LocalNetwork::create(
-    std::vector<RankRange> executors, const std::vector<bool> &isHere,
-    uint32_t processesSharingCpus, const MakeRemote &makeRemote) {
+    std::vector<RankRange> executors, std::vector<uint32_t> hosts,
+    const std::vector<bool> &isHere, uint32_t processesSharingCpus,
+    const MakeRemote &makeRemote) {
   LOCKSTEP_RETURN_IF_ERROR(checkRanks(executors));
-  std::shared_ptr<Shared> shared = share(executors, isHere);
+  std::shared_ptr<Shared> shared = share(executors, hosts, isHere);
   shared->executorsSharingCpus *= processesSharingCpus;
   shared->threadsSharingCpus = processesSharingCpus;
   shared->remote = makeRemote(*shared);
@@ -141,7 +150,7 @@ void LocalNetwork::send(Message &message) {
   message.from = index;
   count(message);
   sent.fetch_add(1, std::memory_order_relaxed);
-  if (shared.link && message.to != index)
+  if (shared.link && hostOf[message.to] != hostOf[index])
     shared.link->send(message);
   else if (const auto &receiver = shared.endpoints[message.to])
     receiver->deliver(message);

@@ -52,22 +52,27 @@ public:
 class LocalNetwork final : public Network {
 public:
   /// One endpoint for each executor, in this order. They may be destroyed in
-  /// any order. With a link, messages to other executors take the time that it
-  /// would need for them. Error: an executor without ranks, or a rank in two
-  /// executors.
+  /// any order. All are on one host. Error: an executor without ranks, or a
+  /// rank in two executors.
   static Expected<std::vector<std::shared_ptr<Network>>>
-  create(std::vector<RankRange> executors,
-         std::optional<Link> link = std::nullopt);
+  create(std::vector<RankRange> executors);
+  /// The same with a host for each executor. With a link, messages between
+  /// hosts take the time that it would need for them.
+  static Expected<std::vector<std::shared_ptr<Network>>>
+  create(std::vector<RankRange> executors, std::vector<uint32_t> hosts,
+         const std::optional<Link> &link = std::nullopt);
 
   using MakeRemote =
       std::function<std::unique_ptr<RemoteExecutors>(RemoteArrivals &)>;
   /// The same for several processes; null for executors that are not here. The
   /// `RemoteArrivals` live until the remote executors have been destroyed.
-  /// `processesSharingCpus` share the CPUs of this process, itself included,
-  /// and have as many executors each, and a thread for messages.
+  /// `hosts` has that of each executor. `processesSharingCpus` share the CPUs
+  /// of this process, itself included, and have as many executors each, and a
+  /// thread for messages.
   static Expected<std::vector<std::shared_ptr<Network>>>
-  create(std::vector<RankRange> executors, const std::vector<bool> &isHere,
-         uint32_t processesSharingCpus, const MakeRemote &makeRemote);
+  create(std::vector<RankRange> executors, std::vector<uint32_t> hosts,
+         const std::vector<bool> &isHere, uint32_t processesSharingCpus,
+         const MakeRemote &makeRemote);
 
   void send(Message &message) override;
   void release(Message &message) override;
@@ -98,11 +103,14 @@ private:
   struct Shared;
 
   static std::shared_ptr<Shared> share(const std::vector<RankRange> &executors,
+                                       const std::vector<uint32_t> &hosts,
                                        const std::vector<bool> &isHere);
   static std::vector<std::shared_ptr<Network>>
   endpointsOf(const std::shared_ptr<Shared> &shared);
-  LocalNetwork(std::vector<RankRange> executors, uint32_t index, Shared &shared)
-      : Network(std::move(executors), index), shared(shared) {}
+  LocalNetwork(std::vector<RankRange> executors, std::vector<uint32_t> hosts,
+               uint32_t index, Shared &shared)
+      : Network(std::move(executors), std::move(hosts), index), shared(shared) {
+  }
 
   Shared &shared;
   alignas(64) std::atomic<uint64_t> sent{0};

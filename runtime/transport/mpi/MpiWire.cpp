@@ -123,11 +123,13 @@ Status MpiWire::findPlace() {
                                    MPI_INFO_NULL, &host));
   int countOnHost = 0;
   LOCKSTEP_MPI(MPI_Comm_size(host, &countOnHost));
-  std::vector<uint32_t> onHost(static_cast<size_t>(countOnHost));
-  LOCKSTEP_MPI(MPI_Allgather(&ownPlace.index, 1, MPI_UINT32_T, onHost.data(), 1,
-                             MPI_UINT32_T, host));
-  std::ranges::copy_if(onHost, std::back_inserter(ownPlace.beforeOnHost),
-                       [&](uint32_t i) { return i < ownPlace.index; });
+  // Processes of a host are ordered by their number among all.
+  uint32_t first = ownPlace.index;
+  LOCKSTEP_MPI(MPI_Bcast(&first, 1, MPI_UINT32_T, 0, host));
+  ownPlace.firstOnHost.resize(ownPlace.count);
+  LOCKSTEP_MPI(MPI_Allgather(&first, 1, MPI_UINT32_T,
+                             ownPlace.firstOnHost.data(), 1, MPI_UINT32_T,
+                             communicator));
   // By MPI's binding of processes, each may have CPUs of its own.
   cpu_set_t own;
   CPU_ZERO(&own);

@@ -48,9 +48,7 @@ Status NcclTransport::addChannel(const CollectivePlan &plan) {
     channels.emplace_back();
   Channel &channel = channels[plan.channel];
   Network &network = context.inbox->network;
-  LOCKSTEP_RETURN_IF_ERROR(
-      Peers::find(plan, network.executors(), network.self())
-          .moveTo(channel.peers));
+  LOCKSTEP_RETURN_IF_ERROR(Peers::find(plan, network).moveTo(channel.peers));
   channel.members = membersOf(plan, context.bases, context.firstRank);
   for (uint32_t i = 0; i < plan.localCount; ++i)
     channel.arrivals.push_back(context.device->createEvent({}));

@@ -2,7 +2,9 @@
 //
 // A plugin whose executors are all in one process. A message between them takes
 // as long as over a link with the latency and the bandwidth of the options,
-// "slow:LATENCY,BANDWIDTH" in seconds and bytes per second.
+// "slow:LATENCY,BANDWIDTH" in seconds and bytes per second. With a third one,
+// "slow:LATENCY,BANDWIDTH,EXECUTORS", so many executors in turn are on one
+// host, within which messages take no time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,19 +23,24 @@ namespace {
 
 class SlowFactory final : public ExchangeFactory {
 public:
-  SlowFactory(std::string_view options, const Link &link)
-      : fullName(fmt::format("slow:{}", options)), link(link) {}
+  SlowFactory(std::string_view options, const Link &link, uint32_t perHost)
+      : fullName(fmt::format("slow:{}", options)), link(link),
+        perHost(perHost) {}
 
   std::string_view name() const override { return fullName; }
   Expected<std::vector<std::shared_ptr<Network>>>
   connect(std::vector<RankRange> executors,
           std::vector<uint32_t> /*processOf*/) override {
-    return LocalNetwork::create(std::move(executors), link);
+    std::vector<uint32_t> hosts;
+    for (uint32_t i = 0; i < executors.size(); ++i)
+      hosts.push_back(i / perHost);
+    return LocalNetwork::create(std::move(executors), std::move(hosts), link);
   }
 
 private:
   std::string fullName;
   Link link;
+  uint32_t perHost;
 };
 
 /// Removes a number from the front of `text` and returns it. If `text` does not
@@ -63,13 +70,20 @@ lockstepOpenTransport(std::string_view options, uint32_t /*user*/,
     rest.remove_prefix(1);
     bandwidth = takeNumber(rest);
   }
-  if (latency == 0 || bandwidth == 0 || !rest.empty()) {
-    status = invalidArgument(
-        fmt::format("expected 'slow:LATENCY,BANDWIDTH' with positive seconds "
-                    "and bytes per second, found 'slow:{}'",
-                    options));
+  uint32_t perHost = 1;
+  if (rest.starts_with(',')) {
+    auto [end, error] =
+        std::from_chars(rest.data() + 1, rest.data() + rest.size(), perHost);
+    if (error == std::errc())
+      rest.remove_prefix(size_t(end - rest.data()));
+  }
+  if (latency == 0 || bandwidth == 0 || perHost == 0 || !rest.empty()) {
+    status = invalidArgument(fmt::format(
+        "expected 'slow:LATENCY,BANDWIDTH' with positive seconds and bytes per "
+        "second, and optionally ',EXECUTORS' of each host, found 'slow:{}'",
+        options));
     return;
   }
-  transport =
-      std::make_unique<SlowFactory>(options, Link{latency, 1 / bandwidth});
+  transport = std::make_unique<SlowFactory>(
+      options, Link{latency, 1 / bandwidth}, perHost);
 }

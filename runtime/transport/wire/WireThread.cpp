@@ -303,10 +303,13 @@ Expected<std::vector<std::shared_ptr<Network>>>
 WireThread::connect(std::vector<RankRange> executors,
                     std::vector<uint32_t> processOf) {
   std::vector<bool> isHere;
-  for (uint32_t process : processOf)
+  std::vector<uint32_t> hosts;
+  for (uint32_t process : processOf) {
     isHere.push_back(process == ownPlace.index);
+    hosts.push_back(ownPlace.firstOnHost[process]);
+  }
   return LocalNetwork::create(
-      std::move(executors), isHere, ownPlace.sharingCpus,
+      std::move(executors), std::move(hosts), isHere, ownPlace.sharingCpus,
       [&](RemoteArrivals &arrivals) {
         return std::make_unique<Remote>(shared_from_this(), arrivals,
                                         std::move(processOf));

@@ -1,7 +1,8 @@
 //===- LoopbackTransport.cpp - the transport "loopback" -------------------===//
 //
 // A plugin for tests: executors of one process that reach each other as those
-// of several processes do. "loopback:SEED" chooses the delays of their frames.
+// of several processes do, two of which are on each host. "loopback:SEED"
+// chooses the delays of their frames.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ namespace {
 /// The executors of a network, each in a "process" of its own.
 struct Loop {
   Loop(const std::vector<RankRange> &executors, uint64_t seed)
-      : processes(uint32_t(executors.size()), seed) {}
+      : processes(uint32_t(executors.size()), seed, /*processesOfHost=*/2) {}
 
   test::MemoryProcesses processes;
   std::vector<std::shared_ptr<Network>> endpoints;
