@@ -1,9 +1,10 @@
 """Schedules on a slow link, measured and simulated.
 
     build/venv/bin/python bench/schedule/link.py
-    [--binaries=build/release/bin] [MODEL ...]
+    [--binaries=build/release/bin] [--per-host=1] [MODEL ...]
 
-Two executors of one process exchange messages through the transport `slow`,
+Two executors of one process, or those of two hosts with `--per-host` executors
+each, exchange messages between hosts through the transport `slow`,
 whose link has a latency of 50 us and a bandwidth at which one bucket of all
 gradients takes as long as the kernels of a step. Steps with different schedules
 alternate; a round's ratio is the time with one bucket divided by that with
@@ -48,38 +49,52 @@ SCHEDULES = {
 }
 
 
-def topology(compute, bandwidth):
+def topology(compute, bandwidth, per_host):
+    levels = [
+        {
+            "name": "link",
+            "latency_seconds": LATENCY,
+            "bytes_per_second": bandwidth,
+        }
+    ]
+    if per_host > 1:
+        # Messages on a host are read in memory.
+        levels.insert(
+            0,
+            {
+                "name": "host",
+                "size": per_host,
+                "latency_seconds": 1e-6,
+                "bytes_per_second": 1e10,
+            },
+        )
     return {
         "name": "slow-link",
         "compute": compute,
         "reduces_on_compute": False,
         "algorithm": "direct",
-        "levels": [
-            {
-                "name": "link",
-                "latency_seconds": LATENCY,
-                "bytes_per_second": bandwidth,
-            }
-        ],
+        "levels": levels,
     }
 
 
 def measure(name, options):
     binaries = options.binaries
+    per_host = options.per_host
+    executors = 2 * per_host
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        capture(name, folder, 2)
+        capture(name, folder, executors)
         path = folder / "topology.json"
 
         def write(compute, bandwidth):
-            path.write_text(json.dumps(topology(compute, bandwidth)))
+            path.write_text(json.dumps(topology(compute, bandwidth, per_host)))
 
         def compile(schedule):
             return compile_step(
                 binaries,
                 folder,
                 folder / f"{schedule}.lockstep",
-                "--replicas=2",
+                f"--replicas={executors}",
                 "--target=x86-64-v4" if options.v4 else "--target=x86-64-v3",
                 f"--topology={path}",
                 *SCHEDULES[schedule],
@@ -91,9 +106,9 @@ def measure(name, options):
                 name,
                 folder,
                 artifact,
-                workers=2,
-                executors=2,
-                transport=f"slow:{latency},{bandwidth:.0f}".encode(),
+                workers=executors,
+                executors=executors,
+                transport=f"slow:{latency},{bandwidth:.0f},{per_host}".encode(),
             )
 
         # The time of kernels, and rates that yield it.
@@ -115,8 +130,9 @@ def measure(name, options):
             key: value / factor if key == "launch_seconds" else value * factor
             for key, value in rates.items()
         }
-        # Both phases of an all_reduce send half of the bytes, in one message.
-        wire = simulated["exchanged_bytes"]
+        # Both phases of an all_reduce between the hosts send half of the bytes
+        # of an executor, in one message.
+        wire = simulated["exchanged_bytes"] / per_host
         bandwidth = wire / max(kernels - 2 * LATENCY, kernels / 2)
         write(rates, bandwidth)
 
@@ -162,6 +178,9 @@ def main():
     add_rounds(parser, 11)
     parser.add_argument(
         "--v4", action="store_true", help="kernels for x86-64-v4"
+    )
+    parser.add_argument(
+        "--per-host", type=int, default=1, help="executors of each host"
     )
     options = parse(parser)
     for name in options.models or ["mlp", "transformer", "towers"]:

@@ -20,14 +20,15 @@ double kernelSeconds(const ComputeRates &rates, uint64_t flops,
                                         double(bytes) / rates.bytesPerSecond);
 }
 
-/// How a collective may be carried out on one level.
+/// How a collective may be carried out on one level. `inParts` decides with
+/// `direct`.
 static std::vector<Traffic> choicesOn(ExchangeAlgorithm algorithm,
                                       CollectiveKind kind, uint64_t members,
-                                      uint64_t bytes) {
+                                      uint64_t bytes, bool inParts) {
   if (members < 2)
     return {Traffic()};
   if (algorithm == ExchangeAlgorithm::direct)
-    return {trafficOf(kind, members, bytes)};
+    return {trafficOf(kind, members, bytes, inParts)};
   const CollectiveProperties &properties = CollectiveProperties::of(kind);
   Traffic least = leastTrafficOf(kind, members, bytes);
   // A ring carries the fewest bytes, with a message for each neighbor.
@@ -104,10 +105,16 @@ double collectiveSeconds(const Topology &topology, CollectiveKind kind,
                                        topology.levels.front().link) +
                              double(members) * topology.rendezvousSeconds;
   std::vector<LevelTraffic> levels;
+  bool isDirect = topology.algorithm == ExchangeAlgorithm::direct,
+       inParts = isReducedInParts(kind, bytes);
+  std::span<const TopologyLevel> used = topology.levels;
+  if (isDirect && !isExchangedByHost(kind) && members > used.front().size &&
+      used.front().size > 0)
+    used = used.last(1);
   uint64_t remaining = members;
-  for (const TopologyLevel &level : topology.levels) {
+  for (const TopologyLevel &level : used) {
     // The last level connects all that there are, also more than its size.
-    bool isUnbounded = level.size == 0 || &level == &topology.levels.back();
+    bool isUnbounded = level.size == 0 || &level == &used.back();
     uint64_t here = isUnbounded ? remaining : std::min(level.size, remaining);
     remaining = (remaining + here - 1) / here;
     bool isLast = remaining == 1;
@@ -116,13 +123,14 @@ double collectiveSeconds(const Topology &topology, CollectiveKind kind,
     // neighbors.
     uint64_t carried =
         properties.concatenates() && !isLast ? bytes * remaining : bytes;
-    levels.push_back(
-        {level.link, choicesOn(topology.algorithm, kind, here, carried)});
+    levels.push_back({level.link, choicesOn(topology.algorithm, kind, here,
+                                            carried, inParts)});
     if (isLast)
       break;
     // Each member reduces a part, which is all that the next level carries.
     if (properties.isReduction &&
-        (properties.shape == ShapeRule::slice || properties.isSameForAll()))
+        (properties.shape == ShapeRule::slice ||
+         (properties.isSameForAll() && (!isDirect || inParts))))
       bytes /= here;
   }
   return topology.algorithm == ExchangeAlgorithm::ringOrTree

@@ -21,7 +21,10 @@ double kernelSeconds(const ComputeRates &rates, uint64_t flops, uint64_t bytes);
 /// reduction, those of the accumulators. On several levels, the members of a
 /// level first reduce and divide among themselves what the next level has to
 /// carry; with `ringOrTree`, in pieces, so that all levels carry some of them
-/// at the same time. With `reducesOnCompute`, the members are in one process,
+/// at the same time. With `direct`, the few bytes that are not reduced in parts
+/// are not divided, and kinds that are not exchanged by host first
+/// (CollectiveCost.h) take the time of the last level for all members. With
+/// `reducesOnCompute`, the members are in one process,
 /// and the time is that of reading all operands from memory and writing the
 /// results to it, and of the rendezvous of the members.
 double collectiveSeconds(const Topology &topology,

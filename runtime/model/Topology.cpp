@@ -223,6 +223,12 @@ Expected<Topology> Topology::parse(std::string_view text) {
        readLevels(reader, topology.levels), reader.checkKeys()});
   if (!status.ok())
     return status;
+  if (topology.algorithm == ExchangeAlgorithm::direct &&
+      topology.levels.size() > 2)
+    return invalidArgument(fmt::format(
+        "'levels': expected at most 2 with the algorithm 'direct', on a host "
+        "and between hosts, found {}",
+        topology.levels.size()));
   return topology;
 }
 

@@ -34,7 +34,8 @@ struct TopologyLevel {
 
 /// How the members of a collective exchange messages.
 enum class ExchangeAlgorithm : uint8_t {
-  /// Each with each other directly, as Lockstep's own transports do.
+  /// Each with each other directly, as Lockstep's own transports do: on a host,
+  /// and then between hosts.
   direct,
   /// Along a ring or up and down a tree, whichever is faster for the size, and
   /// pipelined through the levels, as NCCL does.
@@ -70,7 +71,8 @@ struct Topology {
 
   /// Reads the JSON form (docs/schedules.md). Errors name the key: unknown or
   /// missing keys, numbers that are not positive, a level without a size
-  /// before the last one [invalidArgument].
+  /// before the last one, more than two levels with `direct`
+  /// [invalidArgument].
   static Expected<Topology> parse(std::string_view json);
   /// The JSON form, which `parse` reads back.
   std::string toJson() const;

@@ -106,6 +106,22 @@ TEST(CostModel, DividesOverLevels) {
       collectiveSeconds(topology, CollectiveKind::all_gather, 8, bytes),
       trafficOf(CollectiveKind::all_gather, 2, bytes).seconds(far) +
           trafficOf(CollectiveKind::all_gather, 4, 2 * bytes).seconds(near));
+  // A part of 32 KiB is still divided among the members of the far level.
+  Traffic ofAPart = {2, 32 << 10};
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 8, 128 << 10),
+      traffic(4, 128 << 10).seconds(near) + ofAPart.seconds(far));
+  // Few bytes are reduced as a whole on each level.
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 8, 1000),
+      traffic(4, 1000).seconds(near) + traffic(2, 1000).seconds(far));
+  // The root sends to each other member, also on its own host.
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::broadcast, 8, bytes),
+      trafficOf(CollectiveKind::broadcast, 8, bytes).seconds(far));
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::broadcast, 4, bytes),
+      trafficOf(CollectiveKind::broadcast, 4, bytes).seconds(near));
 }
 
 // NCCL sends pieces, which are on both levels at the same time: 2 x 7/8 of the
@@ -174,9 +190,7 @@ TEST(CostModel, AsAFunctionOfBytes) {
       expectSameTimes(*Topology::preset(name), members, 0.02);
   // The algorithm of the farther level changes at no power of two.
   Topology topology = oneLevel(ExchangeAlgorithm::direct);
-  topology.levels = {{"a", 5, {1e-6, 1e-10}},
-                     {"b", 8, {kLatency, kPerByte}},
-                     {"c", 0, {1e-4, 1e-8}}};
+  topology.levels = {{"a", 5, {1e-6, 1e-10}}, {"b", 0, {kLatency, kPerByte}}};
   for (uint64_t members : {6, 10, 44})
     expectSameTimes(topology, members, 0.02);
 }

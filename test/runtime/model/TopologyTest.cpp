@@ -145,6 +145,12 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"algorithm", [](json &o) { o["algorithm"] = "star"; },
                 "'algorithm': expected one of direct, ring-or-tree, found "
                 "\"star\""},
+        Mistake{"levelsThatNoExecutorKnows",
+                [](json &o) {
+                  o["levels"].insert(o["levels"].begin(), o["levels"][0]);
+                },
+                "'levels': expected at most 2 with the algorithm 'direct', on "
+                "a host and between hosts, found 3"},
         Mistake{"noLevels", [](json &o) { o["levels"] = json::array(); },
                 "'levels': expected a list that is not empty, found an array "
                 "without elements"},
