@@ -61,9 +61,13 @@ public:
 
   Status readPositive(const char *key, double &value) {
     const json *found = find(key);
+    // With rates and times in this range, the time of no step is infinite.
+    constexpr double least = 1e-30, most = 1e30;
     if (!found || !found->is_number() || !(found->get<double>() > 0) ||
         !std::isfinite(found->get<double>()))
       return fail(key, "a positive number");
+    if (found->get<double>() < least || found->get<double>() > most)
+      return fail(key, fmt::format("a number from {} to {}", least, most));
     value = found->get<double>();
     return Status::success();
   }

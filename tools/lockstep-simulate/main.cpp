@@ -26,6 +26,9 @@ namespace {
 /// As in lockstep-run. A simulated failure is a result, not an error.
 enum ExitStatus : int { exitSuccess = 0, exitError = 1, exitUsage = 2 };
 
+/// Of seconds and factors: such times are printed without exponents.
+constexpr double largest = 1e9;
+
 int fail(const std::string &message, ExitStatus status = exitError) {
   fmt::print(stderr, "lockstep-simulate: error: {}\n", message);
   return status;
@@ -61,18 +64,24 @@ int main(int argc, char **argv) {
   app.add_option("--replicas", options.replicas,
                  "number of replicas (default: the artifact's)")
       ->type_name("N")
-      ->check(CLI::Range(uint64_t(1), uint64_t(1'000'000)));
+      ->check([](const std::string &text) {
+        return checkNumber(text, 1, 1'000'000);
+      });
   app.add_option("--program", options.program,
                  "program (default: 'step', or the only one)")
       ->type_name("NAME");
   app.add_option("--skew", options.delay,
                  "seconds by which one replica begins later")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check([](const std::string &text) {
+        return checkReal(text, /*mayBeZero=*/true, largest);
+      });
   app.add_option("--slow", options.slowdown,
                  "how many times as long the kernels of one replica take")
       ->type_name("FACTOR")
-      ->check(CLI::PositiveNumber);
+      ->check([](const std::string &text) {
+        return checkReal(text, /*mayBeZero=*/false, largest);
+      });
   CLI::Option *fails =
       app.add_option("--fail", failing,
                      "one replica stops before it starts this channel")

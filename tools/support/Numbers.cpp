@@ -33,6 +33,20 @@ std::string lockstep::tools::checkNumber(std::string_view text, int64_t least,
   return "";
 }
 
+std::string lockstep::tools::checkReal(std::string_view text, bool mayBeZero,
+                                       double most) {
+  double number = 0;
+  const char *end = text.data() + text.size();
+  std::from_chars_result parsed = std::from_chars(text.data(), end, number);
+  bool isNumber = parsed.ec == std::errc() && parsed.ptr == end,
+       isInRange = number > 0 || (mayBeZero && number == 0);
+  if (!isNumber || !isInRange || number > most)
+    return fmt::format(
+        "expected {} of at most {}, found '{}'",
+        mayBeZero ? "0 or a positive number" : "a positive number", most, text);
+  return "";
+}
+
 std::string lockstep::tools::describeUsageError(std::string message) {
   // Errors begin in lower case. An upper-case letter begins a word if a
   // lower-case one follows: "Could not ..." is changed, "-O: ..." is not.

@@ -15,6 +15,10 @@ namespace lockstep::tools {
 /// leading zeros, and from `least` to `most`.
 std::string checkNumber(std::string_view text, int64_t least, uint64_t most);
 
+/// The error of a real number on a command line; empty if it is positive, or 0
+/// if `mayBeZero`, and at most `most`.
+std::string checkReal(std::string_view text, bool mayBeZero, double most);
+
 /// A check of CLI11 for an option of type `T`.
 template <typename T>
 std::function<std::string(const std::string &)> atLeast(T least) {

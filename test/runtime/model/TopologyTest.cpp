@@ -140,6 +140,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"coresOfItsOwn", [](json &o) { o["cores"] = 2; },
                 "'cores': expected one of the keys sources, name, compute, "
                 "reduces_on_compute, algorithm, levels"},
+        Mistake{"tooSmall",
+                [](json &o) { o["compute"]["flops_per_second"] = 1e-200; },
+                "'compute.flops_per_second': expected a number from 1e-30 to "
+                "1e+30, found 1e-200"},
         Mistake{"boolean", [](json &o) { o["reduces_on_compute"] = 1; },
                 "'reduces_on_compute': expected true or false, found 1"},
         Mistake{"algorithm", [](json &o) { o["algorithm"] = "star"; },

@@ -40,6 +40,13 @@
 // RUN: not lockstep-simulate %t.lockstep --profile=%t.result 2>&1 | FileCheck %s --check-prefix=RESULT
 // RESULT: lockstep-simulate: error: '{{.*}}.result': expected a trace of lockstep-run --trace
 
+// RUN: not lockstep-simulate %t.lockstep --slow=0 2>&1 | FileCheck %s --check-prefix=ZERO
+// ZERO: lockstep-simulate: error: --slow: expected a positive number of at most 1000000000, found '0' (see --help)
+// RUN: not lockstep-simulate %t.lockstep --skew=-1 2>&1 | FileCheck %s --check-prefix=EARLY
+// EARLY: lockstep-simulate: error: --skew: expected 0 or a positive number of at most 1000000000, found '-1' (see --help)
+// RUN: not lockstep-simulate %t.lockstep --replicas=0 2>&1 | FileCheck %s --check-prefix=NO-REPLICA
+// NO-REPLICA: lockstep-simulate: error: --replicas: expected a number of at least 1, found 0 (see --help)
+
 // RUN: not lockstep-simulate %t.none 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: lockstep-simulate: error: cannot open artifact '{{.*}}.none': No such file or directory
 // RUN: not lockstep-simulate %t.lockstep --topology=mesh 2>&1 | FileCheck %s --check-prefix=MESH

@@ -51,6 +51,18 @@ TEST(Numbers, thatAreNone) {
               "expected a number, found '" + text + "'");
 }
 
+TEST(Numbers, real) {
+  for (const char *text : {"1", "0.5", "1e-9", "7"})
+    EXPECT_EQ(checkReal(text, /*mayBeZero=*/false, 7), "") << text;
+  EXPECT_EQ(checkReal("0", /*mayBeZero=*/true, 7), "");
+  for (std::string text : {"", "0", "-1", "8", "nan", "inf", "1e999", "1x"})
+    EXPECT_EQ(checkReal(text, /*mayBeZero=*/false, 7),
+              "expected a positive number of at most 7, found '" + text + "'");
+  EXPECT_EQ(checkReal("-1", /*mayBeZero=*/true, 1e9),
+            "expected 0 or a positive number of at most 1000000000, found "
+            "'-1'");
+}
+
 TEST(Numbers, usageErrorsBeginAsOurs) {
   EXPECT_EQ(describeUsageError("The file is required"),
             "the file is required (see --help)");
