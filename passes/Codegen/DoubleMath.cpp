@@ -201,9 +201,11 @@ Value Doubles::pow(Value x, Value y, bool isPrecise) {
 }
 
 /// The power with exponent 1/3, and one step of Newton's method, since 1/3 is
-/// rounded.
+/// rounded. Small numbers are multiplied by 2^162 first, so that the error of
+/// the root is not subnormal.
 Value Doubles::cbrt(Value x) {
-  Value size = abs(x);
+  Value isSmall = isLess(abs(x), 0x1p-900);
+  Value size = select(isSmall, mul(abs(x), number(0x1p162)), abs(x));
   Value root = powOfPositive(size, number(1.0 / 3));
   Value square = mul(root, root);
   Value excess = fma(square, root, arith::NegFOp::create(b, loc, size));
@@ -212,7 +214,9 @@ Value Doubles::cbrt(Value x) {
   Value isOrdinary = arith::AndIOp::create(
       b, loc, isGreater(size, 0),
       isLess(size, std::numeric_limits<double>::infinity()));
-  return withSign(select(isOrdinary, better, size), x);
+  Value result = select(isOrdinary, better, size);
+  result = select(isSmall, mul(result, number(0x1p-54)), result);
+  return withSign(result, x);
 }
 
 /// Rounds to the nearest integer, halves away from zero. The difference to the

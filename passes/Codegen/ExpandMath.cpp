@@ -206,11 +206,22 @@ struct WidenBFloat : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
+/// An operation whose operand and result are normal numbers, for which
+/// upstream's approximation is right.
+constexpr StringLiteral kNormal = "lockstep.normal";
+
+/// A constant of the type of `like`, f32 or a vector of it.
+Value constantLike(PatternRewriter &rewriter, Value like, float value) {
+  TypedAttr attribute = rewriter.getF32FloatAttr(value);
+  if (auto vector = dyn_cast<VectorType>(like.getType()))
+    attribute = DenseElementsAttr::get(vector, value);
+  return arith::ConstantOp::create(rewriter, like.getLoc(), attribute);
+}
+
 /// Upstream's exp of f32 has no subnormal results. For small x, exp(x + 64),
 /// where the sum is exact, is multiplied by exp(-64) instead.
 struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
-  static constexpr StringLiteral kNormal = "lockstep.normal";
 
   LogicalResult matchAndRewrite(math::ExpOp op,
                                 PatternRewriter &rewriter) const override {
@@ -218,11 +229,8 @@ struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
     if (!getElementTypeOrSelf(x.getType()).isF32() || op->hasAttr(kNormal))
       return failure();
     Location loc = op.getLoc();
-    auto constant = [&](float value) -> Value {
-      TypedAttr attribute = rewriter.getF32FloatAttr(value);
-      if (auto vector = dyn_cast<VectorType>(x.getType()))
-        attribute = DenseElementsAttr::get(vector, value);
-      return arith::ConstantOp::create(rewriter, loc, attribute);
+    auto constant = [&](float value) {
+      return constantLike(rewriter, x, value);
     };
     Value isSmall = arith::CmpFOp::create(
         rewriter, loc, arith::CmpFPredicate::OLT, x, constant(-87.0f));
@@ -236,6 +244,38 @@ struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
     rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isSmall, lowered, exp);
     return success();
   }
+};
+
+/// Upstream's logarithms of f32 take subnormal numbers as the smallest normal
+/// one. They are multiplied by 2^23 instead, and the logarithm of that is
+/// subtracted. Negative numbers and zeros stay what they are.
+template <typename OpTy> struct LogOfSmall : OpRewritePattern<OpTy> {
+  LogOfSmall(MLIRContext *context, float logOfFactor, PatternBenefit benefit)
+      : OpRewritePattern<OpTy>(context, benefit), logOfFactor(logOfFactor) {}
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getOperand();
+    if (!getElementTypeOrSelf(x.getType()).isF32() || op->hasAttr(kNormal))
+      return failure();
+    Location loc = op.getLoc();
+    Value isSmall = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::OLT, x,
+        constantLike(rewriter, x, std::numeric_limits<float>::min()));
+    Value scaled = arith::MulFOp::create(rewriter, loc, x,
+                                         constantLike(rewriter, x, 0x1p23f));
+    auto log = OpTy::create(
+        rewriter, loc,
+        arith::SelectOp::create(rewriter, loc, isSmall, scaled, x));
+    log->setAttr(kNormal, rewriter.getUnitAttr());
+    Value lowered = arith::SubFOp::create(
+        rewriter, loc, log, constantLike(rewriter, x, logOfFactor));
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isSmall, lowered, log);
+    return success();
+  }
+
+private:
+  const float logOfFactor;
 };
 
 } // namespace
@@ -275,6 +315,10 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
                                arith::AndIOp>,
                  ExpandOrdered<arith::MinimumFOp, arith::CmpFPredicate::OLT,
                                arith::OrIOp>>(&getContext(), /*benefit=*/10);
+    patterns.add<LogOfSmall<math::LogOp>>(&getContext(), 15.942385152878742f,
+                                          /*benefit=*/10);
+    patterns.add<LogOfSmall<math::Log2Op>>(&getContext(), 23.0f,
+                                           /*benefit=*/10);
     populateMathPolynomialApproximationPatterns(patterns);
     math::populateExpansionPatterns(patterns, kExpanded);
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));

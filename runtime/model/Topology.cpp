@@ -191,8 +191,6 @@ static Status readLevels(ObjectReader &parent,
       return reader.fail("size", "a positive integer in all levels but the "
                                  "last one");
     level.link.secondsPerByte = 1 / bytesPerSecond;
-    if (!std::isfinite(level.link.secondsPerByte))
-      return reader.fail("bytes_per_second", "a number that has a reciprocal");
     levels.push_back(std::move(level));
   }
   return Status::success();

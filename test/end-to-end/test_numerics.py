@@ -242,6 +242,38 @@ def test_accumulations_round_once(tools, tmp_path, dtype):
             )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, BFLOAT16], ids=str)
+def test_subnormal_operands_are_kept(tools, tmp_path, dtype):
+    info = ml_dtypes.finfo(dtype)
+    smallest, normal = float(info.smallest_subnormal), float(info.tiny)
+    x = np.array(
+        [smallest, 3 * smallest, normal / 3, normal - smallest, normal, 0, -0.0]
+    ).astype(dtype)
+    functions = {
+        "log": (jnp.log, np.log),
+        "log2": (jnp.log2, np.log2),
+        "log10": (jnp.log10, np.log10),
+        "cbrt": (jnp.cbrt, np.cbrt),
+        "sqrt": (jnp.sqrt, np.sqrt),
+    }
+    found = executed(
+        tools,
+        tmp_path,
+        {name: (ours, x) for name, (ours, _) in functions.items()},
+    )
+    for execution, results in found.items():
+        for name, (_, exact) in functions.items():
+            with np.errstate(divide="ignore"):
+                expected = exact(x.astype(np.longdouble)).astype(np.float64)
+            np.testing.assert_allclose(
+                results[name][0].astype(np.float64),
+                expected,
+                rtol=4 * float(info.eps),
+                atol=0,
+                err_msg=f"{name}, {execution}",
+            )
+
+
 def test_index_out_of_range_in_a_module_by_hand(tools, tmp_path):
     (module,) = (
         block.text
