@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace lockstep {
@@ -35,9 +36,15 @@ static ImportFunction getImport(StringRef name) {
       .Default(nullptr);
 }
 
-static LogicalResult importOperation(Operation *op) {
+/// Locations and names of operations that cannot be imported. An expression may
+/// have several of a name.
+using Refused = llvm::SetVector<std::pair<Location, OperationName>>;
+
+static LogicalResult importOperation(Operation *op, Refused &refused) {
   if (ImportFunction function = getImport(op->getName().getStringRef()))
     return function(op);
+  if (!refused.insert({op->getLoc(), op->getName()}))
+    return failure();
   InFlightDiagnostic diag = stablehlo::emitCannotImport(op);
   diag.attachNote() << "jaxlib's legalization to linalg leaves this operation, "
                        "and there is no rule for it here; "
@@ -62,12 +69,13 @@ static SmallVector<Operation *> getUnknown(ModuleOp module) {
 /// are reported.
 static LogicalResult importOperations(ModuleOp module) {
   SmallVector<Operation *> mergeCalls;
+  Refused refused;
   bool ok = true;
   for (Operation *op : getUnknown(module)) {
     if (stablehlo::isMergeCall(op))
       mergeCalls.push_back(op);
     else if (!stablehlo::isCrossReplica(op))
-      ok &= succeeded(importOperation(op));
+      ok &= succeeded(importOperation(op, refused));
   }
   if (!ok)
     return failure();

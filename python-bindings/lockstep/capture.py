@@ -7,6 +7,7 @@ deterministic, independent of place and time.
 
 import argparse
 import os
+import re
 import sys
 import traceback
 
@@ -93,19 +94,28 @@ def _lower(function, path):
     try:
         lowered = traced.lower(lowering_platforms=(PLATFORM,))
     except (NotImplementedError, ValueError) as error:
-        what = (
-            "a step cannot call back to Python"
-            if "Callback" in str(error)
-            else "an operation has no portable lowering"
-        )
         place = _place(error, path) or _unlowered(traced.jaxpr.jaxpr, path)
         raise models.ModelError(
-            f"{place}{function.name}: {what}: {error}"
+            f"{place}{function.name}: {_reason(str(error))}"
         ) from error
     module = lowered.compiler_ir("stablehlo")
     return module.operation.get_asm(
         enable_debug_info=True, print_generic_op_form=True
     )
+
+
+def _reason(message):
+    """Why JAX cannot lower an operation, from the message of its error."""
+    if "Callback" in message:
+        return f"a step cannot call back to Python: {message}"
+    missing = re.search(r"rule for primitive '(.+?)' not found", message)
+    if missing:
+        return (
+            f"'{missing[1]}' is not supported: JAX lowers it only for the "
+            "platforms that it knows; express it by other operations, or "
+            "compute it outside of the step"
+        )
+    return f"an operation cannot be lowered: {message}"
 
 
 def _place(error, path):
