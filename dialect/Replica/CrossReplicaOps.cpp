@@ -5,6 +5,7 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace lockstep;
 using namespace lockstep::replica;
@@ -96,6 +97,22 @@ static LogicalResult verifyYields(Operation *op, Block &body,
   return success();
 }
 
+/// Verifies that a region that is executed for each replica, in no order, has
+/// no operation with an effect: another replica could see it or not.
+static LogicalResult verifyNoWrites(Operation *op, Region &body) {
+  WalkResult found = body.walk([&](Operation *nested) {
+    if (!hasEffect<MemoryEffects::Write>(nested))
+      return WalkResult::advance();
+    InFlightDiagnostic diag =
+        op->emitOpError("expected a region without effects, since it is "
+                        "executed for each replica, found '")
+        << nested->getName() << "'";
+    diag.attachNote(nested->getLoc()) << "an operation with an effect";
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
+}
+
 LogicalResult RunOp::verify() {
   if (getCalleeAttr() && !getBody().empty())
     return emitOpError("expected a step to call or a region, found both");
@@ -147,6 +164,8 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     return emitOpError(
                "expected the region to yield the variable's new value of type ")
            << expected << " first";
+  if (variable.getSynchronization() == Synchronization::OnRead)
+    return verifyNoWrites(*this, getBody());
   return success();
 }
 
@@ -173,7 +192,9 @@ LogicalResult ValuesFromFunctionOp::verify() {
   if (body.getNumArguments() != 1 || body.getArgument(0).getType() != id)
     return emitOpError("expected the region to have one argument of type ")
            << id << ", the number of a replica";
-  return verifyYields(*this, body, getResults(), /*leading=*/0);
+  return success(
+      succeeded(verifyYields(*this, body, getResults(), /*leading=*/0)) &&
+      succeeded(verifyNoWrites(*this, getBody())));
 }
 
 ResultUniformity

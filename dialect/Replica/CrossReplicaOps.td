@@ -183,6 +183,7 @@ def Replica_ValuesFromFunctionOp : Replica_Op<"values_from_function", [InCrossRe
   let summary = "a value for each replica, computed from its id";
   let description = [{
     The region is executed for each replica, with the replica's id as argument.
+    It has no effects: it may read variables, but not assign them.
 
     ```mlir
     %p = replica.values_from_function -> !replica.per_replica<tensor<i32>> {
@@ -299,8 +300,8 @@ def Replica_UpdateOp : Replica_Op<"update", [InCrossReplicaContext, IsolatedFrom
     The arguments of the region are the current value and the operands'
     components; the first value that it yields is the variable's new value, the
     others are results: mirrored or plain. For an on_read variable, whose copies
-    differ and are combined when it is read, each copy is updated, and results
-    are per replica. Per-replica operands that may differ are an error for a
+    differ and are combined when it is read, each copy is updated, the region
+    has no effects of its own, and results are per replica. Per-replica operands that may differ are an error for a
     variable whose copies are equal (`E_PER_REPLICA_IN_UPDATE`).
 
     ```mlir

@@ -1039,6 +1039,39 @@ replica.program @p() {
 
 // -----
 
+// Whether a replica's region would see what another one assigns is not defined.
+replica.variable @n : tensor<f32>
+replica.program @p() {
+  // expected-error@+1 {{expected a region without effects, since it is executed for each replica, found 'replica.assign_add'}}
+  %0 = replica.values_from_function -> !replica.per_replica<tensor<f32>> {
+  ^bb0(%id: tensor<i32>):
+    %one = arith.constant dense<1.0> : tensor<f32>
+    // expected-note@+1 {{an operation with an effect}}
+    replica.assign_add @n, %one : tensor<f32>
+    %n = replica.read @n : tensor<f32>
+    replica.yield %n : tensor<f32>
+  }
+  replica.return
+}
+
+// -----
+
+// The same for the copies of an on_read variable.
+replica.variable @n : tensor<f32>
+replica.variable @v : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
+replica.program @p() {
+  // expected-error@+1 {{expected a region without effects, since it is executed for each replica, found 'replica.assign'}}
+  replica.update @v {
+  ^bb0(%current: tensor<f32>):
+    // expected-note@+1 {{an operation with an effect}}
+    replica.assign @n, %current : tensor<f32>
+    replica.yield %current : tensor<f32>
+  }
+  replica.return
+}
+
+// -----
+
 // The results of update_non_slot are equal on all replicas, hence mirrored or plain.
 replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
   // expected-error@+1 {{expected mirrored or plain results, found '!replica.per_replica<tensor<f32>>'}}
