@@ -36,8 +36,9 @@ std::string rankName(const artifact::Artifact &tables, uint32_t rank);
 /// "unknown": [..]}], "replicas": [{"replica", "role", "state", "command",
 /// "what", "location", "channel", "worker", "tiles": [{"worker", "tile"}],
 /// "events": [{"event", "command", "what", "location"}]}]}; numbers are ranks.
-/// "unknown", in the text a line "not known", has ranks whose executors send
-/// nothing to this one before others have arrived. "state" is the first
+/// "unknown", in the text a line "not known", has ranks of other sessions that
+/// may or may not have arrived: this one gets no message from them, or one only
+/// after others have arrived. "state" is the first
 /// word of the text: blocked, waiting, runnable, running, finished, paused or
 /// left; "channel" is there if it is blocked, "worker" and "tiles" if it is
 /// running or left, "device": {"command", "what", "location"} if a device with

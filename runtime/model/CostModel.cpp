@@ -108,8 +108,9 @@ double collectiveSeconds(const Topology &topology, CollectiveKind kind,
   bool isDirect = topology.algorithm == ExchangeAlgorithm::direct,
        inParts = isReducedInParts(kind, bytes);
   std::span<const TopologyLevel> used = topology.levels;
-  if (isDirect && !isExchangedByHost(kind) && members > used.front().size &&
-      used.front().size > 0)
+  uint64_t perHost = used.front().size;
+  if (isDirect && used.size() > 1 && members > perHost &&
+      (!isExchangedByHost(kind) || members % perHost != 0))
     used = used.last(1);
   uint64_t remaining = members;
   for (const TopologyLevel &level : used) {

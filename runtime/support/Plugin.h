@@ -24,9 +24,10 @@
 namespace lockstep::runtime {
 
 /// The version of the interfaces between the runtime and its plugins. It is
-/// increased with every change to a class or function that both use; a plugin
-/// that was built for another version is refused.
-inline constexpr uint32_t pluginVersion = 3;
+/// increased with every change to a class or function that both use, and to
+/// what executors send each other; a plugin that was built for another version
+/// is refused, and so is a process whose plugin was.
+inline constexpr uint32_t pluginVersion = 4;
 
 /// Declares, in one source of a plugin, the version that it is built for.
 #define LOCKSTEP_PLUGIN                                                        \

@@ -9,17 +9,17 @@
 
 namespace lockstep::runtime {
 
-std::vector<uint32_t> Peers::atPositionOf(uint32_t peer) const {
+std::vector<uint32_t> Peers::atPlaceOf(uint32_t peer) const {
   std::vector<uint32_t> found;
   for (uint32_t host = 0; host < hosts(); ++host)
-    found.push_back(host * perHost + positionOf(peer));
+    found.push_back(host * perHost + placeOf(peer));
   return found;
 }
 
 std::vector<uint32_t> Peers::onHostOf(uint32_t peer) const {
   std::vector<uint32_t> found;
-  for (uint32_t position = 0; position < perHost; ++position)
-    found.push_back(hostOf(peer) * perHost + position);
+  for (uint32_t place = 0; place < perHost; ++place)
+    found.push_back(hostOf(peer) * perHost + place);
   return found;
 }
 

@@ -25,16 +25,17 @@ struct Peers {
   /// Index in `all` of the executor that asks.
   uint32_t self = 0;
   /// `all` consists of groups of this many neighbors, each on a host of its
-  /// own. The size of `all` if there is one host, or a host for each, or if
-  /// hosts have different numbers of executors, or some that are not neighbors.
+  /// own. Otherwise the size of `all`, and they exchange as on one host: there
+  /// is one, or one for each, or hosts have different numbers of executors, or
+  /// some that are not neighbors.
   uint32_t perHost = 0;
 
   uint32_t hosts() const { return uint32_t(all.size()) / perHost; }
-  /// Of a peer: its host, and its position there.
+  /// Of a peer: its host, and its place among the peers there.
   uint32_t hostOf(uint32_t peer) const { return peer / perHost; }
-  uint32_t positionOf(uint32_t peer) const { return peer % perHost; }
-  /// The peers at the position of one on all hosts, itself included.
-  std::vector<uint32_t> atPositionOf(uint32_t peer) const;
+  uint32_t placeOf(uint32_t peer) const { return peer % perHost; }
+  /// The peers at the place of one on all hosts, itself included.
+  std::vector<uint32_t> atPlaceOf(uint32_t peer) const;
   /// The peers on the host of one, itself included.
   std::vector<uint32_t> onHostOf(uint32_t peer) const;
 

@@ -73,10 +73,11 @@ public:
                           uint32_t /*rank*/) const {
     return false;
   }
-  /// Whether `hasArrived` can say so of this rank of another executor, before
-  /// all ranks have arrived: its executor sends a message to this one first.
+  /// Whether the executor of this rank sends its first message to this one
+  /// without waiting for others, so that `hasArrived` tells whether it has
+  /// arrived.
   virtual bool seesArrival(uint32_t /*channel*/, uint32_t /*rank*/) const {
-    return true;
+    return false;
   }
 };
 

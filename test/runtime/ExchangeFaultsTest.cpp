@@ -7,6 +7,8 @@
 #include <array>
 #include <thread>
 
+#include <fmt/format.h>
+
 using namespace lockstep;
 using namespace lockstep::runtime;
 using namespace lockstep::runtime::test;
@@ -115,6 +117,38 @@ TEST(Faults, aPausedReplicaOfAHostEndsAllExecutors) {
                         /*hosts=*/{0, 0, 1, 1});
     std::string report = runWithTime(executors, clock)[view.watching].message();
     EXPECT_NE(report.find(view.members), std::string::npos) << report;
+  }
+}
+
+// Of an executor that exchanges in another manner, say: from one that sends
+// nothing to the receiver, or one more than the receiver waits for.
+TEST(Faults, aMessageThatIsNotExpectedEndsTheRun) {
+  for (uint32_t sender : {1, 3}) {
+    TestProgram p(4);
+    oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32,
+               {100}, {100});
+    p.ret();
+    std::array<std::byte, 448> bytes{};
+    MessagePiece piece{bytes.data(), bytes.size()};
+    Message message;
+    message.tag.epoch = 1;
+    message.pieces = {&piece, 1};
+    std::vector<Executors::Part> parts;
+    for (uint32_t rank = 0; rank < 4; ++rank)
+      parts.push_back({"worker", {rank, 1}});
+    Executors executors(p.artifact(), parts,
+                        [](uint32_t) { return SessionOptions{.workers = 1}; },
+                        /*hosts=*/{0, 0, 1, 1});
+    executors.network[sender]->send(message);
+    // Others may have ended their runs before.
+    Status status = executors.run()[0];
+    EXPECT_EQ(status.code(), StatusCode::corrupted);
+    EXPECT_NE(status.message().find(fmt::format(
+                  "program 'main': start all_reduce sum channel 0: executor {} "
+                  "has sent a message that is not expected of it",
+                  sender)),
+              std::string::npos)
+        << status.message();
   }
 }
 

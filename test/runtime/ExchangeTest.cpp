@@ -353,40 +353,47 @@ TEST_P(HostsExchange, hasTheBitsOfOneExecutor) {
         hosts.push_back(i / perHost);
       for (uint32_t replicas : {6, 7, 8, 12, 13, 16})
         if (replicas <= 8 || !hasManyRows)
-          compareWithOneExecutor(GetParam(), executors, /*workers=*/1,
-                                 {&replicas, 1}, hosts);
+          compareWithOneExecutor(GetParam(), executors,
+                                 /*workers=*/1 + replicas % 2, {&replicas, 1},
+                                 hosts);
     }
 }
 
-// Each executor of two hosts exchanges its half of the bytes with that at its
-// position on the other host, and the rest on its own.
-TEST(Hosts, halveTheBytesBetweenThem) {
-  constexpr uint64_t elements = 40960, bytes = elements * sizeof(float);
-  for (bool isByHost : {false, true}) {
+// What an executor of two hosts with two each sends to its neighbor, and to the
+// one at its place on the other host; to the last one, it sends nothing.
+TEST(Hosts, sendEachOtherWhatTheyNeed) {
+  struct Sent {
+    CollectiveKind kind;
+    int64_t operand, result;
+    uint64_t toNeighbor, toOtherHost;
+  };
+  constexpr uint64_t large = 40960 * sizeof(float);
+  // Accumulators are aligned to 64 bytes; a gather sends a dimension.
+  constexpr uint64_t small = 448, rows = sizeof(int64_t) + 1000 * sizeof(float);
+  for (const Sent &expected :
+       {Sent{CollectiveKind::all_reduce, 40960, 40960, large, large / 2},
+        Sent{CollectiveKind::all_reduce, 100, 100, small, small},
+        Sent{CollectiveKind::reduce_scatter, 40960, 10240, large / 2,
+             large / 4},
+        Sent{CollectiveKind::all_gather, 1000, 4000, 2 * rows, rows}}) {
     TestProgram p(4);
-    oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32,
-               {elements}, {elements});
+    bool reduces = expected.kind != CollectiveKind::all_gather;
+    oneOperand(p, expected.kind, reduces ? Reduction::sum : Reduction::none,
+               ElementType::f32, {expected.operand}, {expected.result});
     p.ret();
     std::vector<Executors::Part> parts;
     for (uint32_t rank = 0; rank < 4; ++rank)
       parts.push_back({"worker", {rank, 1}});
-    Executors executors(
-        p.artifact(), parts,
-        [](uint32_t) { return SessionOptions{.workers = 1}; },
-        isByHost ? std::vector<uint32_t>{0, 0, 1, 1}
-                 : std::vector<uint32_t>(4));
+    Executors executors(p.artifact(), parts,
+                        [](uint32_t) { return SessionOptions{.workers = 1}; },
+                        /*hosts=*/{0, 0, 1, 1});
     for (const Status &status : executors.run())
       ASSERT_TRUE(status.ok()) << status.message();
     for (uint32_t executor = 0; executor < 4; ++executor) {
-      auto sent = [&](uint32_t to) {
-        return executors.network[executor]->bytesSentTo(to);
-      };
-      uint32_t neighbor = executor ^ 1, counterpart = executor ^ 2,
-               opposite = executor ^ 3;
-      // Of an exchange without hosts, a quarter in each phase.
-      EXPECT_EQ(sent(neighbor), isByHost ? bytes : bytes / 2);
-      EXPECT_EQ(sent(counterpart), bytes / 2);
-      EXPECT_EQ(sent(opposite), isByHost ? 0 : bytes / 2);
+      Network &network = *executors.network[executor];
+      EXPECT_EQ(network.bytesSentTo(executor ^ 1), expected.toNeighbor);
+      EXPECT_EQ(network.bytesSentTo(executor ^ 2), expected.toOtherHost);
+      EXPECT_EQ(network.bytesSentTo(executor ^ 3), 0u);
     }
   }
 }

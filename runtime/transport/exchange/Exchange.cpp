@@ -28,7 +28,12 @@ void Exchange::sendTo(uint32_t phase, uint32_t peer) {
 }
 
 void Exchange::receiveFrom(uint32_t phase, uint32_t peer) {
-  phases[phase].senders.push_back(peer);
+  receiveFrom(phase, peer, {peer});
+}
+
+void Exchange::receiveFrom(uint32_t phase, uint32_t peer,
+                           std::vector<uint32_t> sources) {
+  phases[phase].senders.push_back({peer, std::move(sources)});
 }
 
 Status Exchange::tooShort(uint32_t peer) const {

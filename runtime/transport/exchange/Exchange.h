@@ -12,6 +12,9 @@
 //   when receivers have released     the instance is complete
 //   all messages of this executor
 //
+// Messages whose bytes are passed on are released when those of the last phase
+// have been.
+//
 // Operands are sent without a copy. Therefore an instance is complete only when
 // every receiver has read them.
 //
@@ -25,7 +28,6 @@
 #include "runtime/transport/threads/ThreadsTransport.h"
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -71,14 +73,17 @@ public:
     Message message;
     std::vector<MessagePiece> pieces;
   };
+  /// A peer that sends one message; `peer` and `sources` are indices in
+  /// `peers`.
+  struct Sender {
+    uint32_t peer;
+    /// The peers whose operands are in the message, or in what it depends on.
+    std::vector<uint32_t> sources;
+  };
   /// The messages that one phase sends, and those that it waits for.
   struct Phase {
     std::deque<Outgoing> outgoing;
-    /// One from each of these peers, by index in `peers`.
-    std::vector<uint32_t> senders;
-    /// For a sender, the peers whose operands are in its message, if there are
-    /// others than its own.
-    std::map<uint32_t, std::vector<uint32_t>> sources;
+    std::vector<Sender> senders;
   };
   std::vector<Phase> phases{1};
 
@@ -96,6 +101,8 @@ protected:
   /// These add a message to a phase; called by constructors.
   void sendTo(uint32_t phase, uint32_t peer);
   void receiveFrom(uint32_t phase, uint32_t peer);
+  void receiveFrom(uint32_t phase, uint32_t peer,
+                   std::vector<uint32_t> sources);
   /// The error that the message of a peer is shorter than its sizes require.
   Status tooShort(uint32_t peer) const;
 

@@ -122,13 +122,13 @@ bool ExchangeTransport::hasArrived(uint32_t channel, uint32_t epoch,
 
 bool ExchangeTransport::seesArrival(uint32_t channel, uint32_t rank) const {
   if (channel >= channels.size() || !channels[channel].exchange)
-    return true;
+    return false;
   const Exchange &exchange = *channels[channel].exchange;
-  const std::vector<uint32_t> &senders = exchange.phases.front().senders;
-  return std::ranges::any_of(senders, [&](uint32_t sender) {
-    return inbox.network.executors()[exchange.peers[sender].executor].contains(
-        rank);
-  });
+  std::span<const RankRange> executors = inbox.network.executors();
+  return std::ranges::any_of(
+      exchange.phases.front().senders, [&](const Exchange::Sender &sender) {
+        return executors[exchange.peers[sender.peer].executor].contains(rank);
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,6 +155,17 @@ Status ExchangeTransport::drain(uint32_t worker) {
   return status;
 }
 
+/// The sender of a message of another executor in its phase; null if it is not
+/// expected to send one.
+static const Exchange::Sender *senderOf(const Exchange &exchange,
+                                        const Message &message) {
+  for (const Exchange::Sender &sender :
+       exchange.phases[message.tag.part].senders)
+    if (exchange.peers[sender.peer].executor == message.from)
+      return &sender;
+  return nullptr;
+}
+
 Status ExchangeTransport::dispatch(Message &message, uint32_t worker) {
   const MessageTag &tag = message.tag;
   if (tag.program != program && tag.program < inbox.early.size()) {
@@ -177,7 +188,15 @@ Status ExchangeTransport::dispatch(Message &message, uint32_t worker) {
     --channel.outstanding;
     channel.outstandingLast -= tag.part + 1 == channel.exchange->phases.size();
   } else {
-    markArrived(channel, message);
+    const Exchange::Sender *sender = senderOf(*channel.exchange, message);
+    if (!sender || channel.hasPassed(tag))
+      return corrupted(fmt::format("executor {} has sent a message that is not "
+                                   "expected of it",
+                                   message.from))
+          .withContext(describe(tag.channel));
+    for (uint32_t peer : sender->sources)
+      channel.seen[channel.exchange->peers[peer].executor].store(
+          tag.epoch, std::memory_order_relaxed);
     channel.early.push_back(&message);
   }
   if (!channel.active)
@@ -186,44 +205,29 @@ Status ExchangeTransport::dispatch(Message &message, uint32_t worker) {
   return status.ok() ? status : status.withContext(describe(tag.channel));
 }
 
-/// The index in `exchange.peers` of the executor that has sent a message.
-static uint32_t senderOf(const Exchange &exchange, const Message &message) {
-  return uint32_t(
-      std::ranges::find(exchange.peers, message.from, &Peer::executor) -
-      exchange.peers.begin());
-}
-
-void ExchangeTransport::markArrived(Channel &channel, const Message &message) {
-  auto mark = [&](uint32_t executor) {
-    channel.seen[executor].store(message.tag.epoch, std::memory_order_relaxed);
-  };
-  mark(message.from);
-  const Exchange &exchange = *channel.exchange;
-  const auto &others = exchange.phases[message.tag.part].sources;
-  if (auto found = others.find(senderOf(exchange, message));
-      found != others.end())
-    for (uint32_t peer : found->second)
-      mark(exchange.peers[peer].executor);
-}
-
-void ExchangeTransport::receive(Channel &channel, Message &message) {
-  Exchange &exchange = *channel.exchange;
-  if (uint32_t sender = senderOf(exchange, message);
-      sender < exchange.peers.size())
-    exchange.received[sender] = &message;
+Status ExchangeTransport::receive(Channel &channel, Message &message) {
+  uint32_t peer = senderOf(*channel.exchange, message)->peer;
+  Message *&received = channel.exchange->received[peer];
+  if (received)
+    return corrupted(
+        fmt::format("executor {} has sent a message twice", message.from));
+  received = &message;
   ++channel.arrived;
+  return Status::success();
 }
 
 Status ExchangeTransport::advance(Channel &channel, uint32_t worker) {
   Exchange &exchange = *channel.exchange;
   while (channel.phase < exchange.phases.size()) {
+    Status status;
     std::erase_if(channel.early, [&](Message *message) {
       bool isExpected = message->tag.epoch == channel.epoch &&
                         message->tag.part == channel.phase;
-      if (isExpected)
-        receive(channel, *message);
+      if (isExpected && status.ok())
+        status = receive(channel, *message);
       return isExpected;
     });
+    LOCKSTEP_RETURN_IF_ERROR(status);
     if (channel.arrived < exchange.phases[channel.phase].senders.size())
       return Status::success();
     LOCKSTEP_RETURN_IF_ERROR(exchange.finish(channel.phase, worker));

@@ -50,6 +50,13 @@ private:
     std::vector<Message *> kept;
     /// For each executor, the latest instance from which it has sent a message.
     std::vector<std::atomic<uint32_t>> seen;
+
+    /// All messages of an instance and phase have been received. Epochs may
+    /// wrap around, so their difference is compared.
+    bool hasPassed(const MessageTag &tag) const {
+      auto later = int32_t(tag.epoch - epoch);
+      return later < 0 || (later == 0 && (!active || tag.part < phase));
+    }
   };
 
   ExchangeTransport(std::unique_ptr<ThreadsTransport> threads,
@@ -62,8 +69,7 @@ private:
   void send(Channel &channel, uint32_t phase);
   Status drain(uint32_t worker);
   Status dispatch(Message &message, uint32_t worker);
-  void markArrived(Channel &channel, const Message &message);
-  void receive(Channel &channel, Message &message);
+  Status receive(Channel &channel, Message &message);
   Status advance(Channel &channel, uint32_t worker);
 
   std::unique_ptr<ThreadsTransport> threads;

@@ -10,7 +10,7 @@
 //   barrier              empty
 //
 // If several executors are on each of several hosts, an all_gather or barrier
-// has two phases. The executors at one position of all hosts exchange their
+// has two phases. The executors at one place of all hosts exchange their
 // messages, and then pass all of these on to the others of their hosts, so that
 // an operand is sent to each host once.
 //
@@ -33,39 +33,13 @@ public:
                  Peers given)
       : Exchange(plan, threads, std::move(given)),
         remote(plan.gathers.size() * plan.members.size(), nullptr) {
-    if (group.hosts() > 1 && isExchangedByHost(plan.kind)) {
-      passesOn = true;
-      atOwnPosition = group.atPositionOf(self);
-      phases.resize(2);
-      for (uint32_t peer = 0; peer < peers.size(); ++peer)
-        if (peer != self && group.positionOf(peer) == group.positionOf(self))
-          exchangeWith(0, peer);
-        else if (peer != self && group.hostOf(peer) == group.hostOf(self)) {
-          exchangeWith(1, peer);
-          phases[1].sources[peer] = group.atPositionOf(peer);
-        }
-      writes = plan.kind != CollectiveKind::barrier;
-      return;
-    }
     uint32_t root = group.of(plan.root);
-    bool fromRoot = plan.kind == CollectiveKind::broadcast ||
-                    plan.kind == CollectiveKind::scatter;
-    for (uint32_t peer = 0; peer < peers.size(); ++peer) {
-      if (peer == self)
-        continue;
-      bool sends = fromRoot
-                       ? self == root
-                       : plan.kind != CollectiveKind::gather || peer == root;
-      bool receives = fromRoot
-                          ? peer == root
-                          : plan.kind != CollectiveKind::gather || self == root;
-      if (sends)
-        sendTo(0, peer);
-      if (receives)
-        receiveFrom(0, peer);
-    }
     writes = plan.kind != CollectiveKind::barrier &&
              (plan.kind != CollectiveKind::gather || self == root);
+    if (group.hosts() > 1 && isExchangedByHost(plan.kind))
+      exchangeByHost();
+    else
+      exchangeDirectly(root);
   }
 
   Status prepare(uint32_t) override {
@@ -85,9 +59,8 @@ public:
   }
 
   Status finish(uint32_t phase, uint32_t worker) override {
-    for (uint32_t peer = 0; peer < peers.size(); ++peer)
-      if (received[peer])
-        LOCKSTEP_RETURN_IF_ERROR(take(peer, phase));
+    for (const Sender &sender : phases[phase].senders)
+      LOCKSTEP_RETURN_IF_ERROR(take(sender));
     if (phase + 1 < phases.size())
       return passOn();
     if (!writes)
@@ -110,9 +83,42 @@ private:
            size_t(member) * plan.publishedDimensions;
   }
 
-  void exchangeWith(uint32_t phase, uint32_t peer) {
-    sendTo(phase, peer);
-    receiveFrom(phase, peer);
+  /// Adds one message between each two that exchange operands; `root` is the
+  /// root's executor.
+  void exchangeDirectly(uint32_t root) {
+    bool fromRoot = plan.kind == CollectiveKind::broadcast ||
+                    plan.kind == CollectiveKind::scatter;
+    for (uint32_t peer = 0; peer < peers.size(); ++peer) {
+      if (peer == self)
+        continue;
+      bool sends = fromRoot
+                       ? self == root
+                       : plan.kind != CollectiveKind::gather || peer == root;
+      bool receives = fromRoot
+                          ? peer == root
+                          : plan.kind != CollectiveKind::gather || self == root;
+      if (sends)
+        sendTo(0, peer);
+      if (receives)
+        receiveFrom(0, peer);
+    }
+  }
+
+  /// Adds the messages of both phases.
+  void exchangeByHost() {
+    passesOn = true;
+    atOwnPlace = group.atPlaceOf(self);
+    phases.resize(2);
+    for (uint32_t peer : atOwnPlace)
+      if (peer != self) {
+        sendTo(0, peer);
+        receiveFrom(0, peer);
+      }
+    for (uint32_t peer : group.onHostOf(self))
+      if (peer != self) {
+        sendTo(1, peer);
+        receiveFrom(1, peer, group.atPlaceOf(peer));
+      }
   }
 
   void addDimensions(Outgoing &outgoing, uint32_t first, uint32_t count) {
@@ -139,11 +145,11 @@ private:
   }
 
   /// Fills the messages to the executors of this host with those of all
-  /// executors at its position.
+  /// executors at its place.
   Status passOn() {
     for (Outgoing &outgoing : phases[1].outgoing) {
       outgoing.pieces.clear();
-      for (uint32_t peer : atOwnPosition)
+      for (uint32_t peer : atOwnPlace)
         LOCKSTEP_RETURN_IF_ERROR(
             addOperands(outgoing, peers[peer].first, peers[peer].count));
     }
@@ -168,17 +174,15 @@ private:
   }
 
   /// Records the sizes and addresses of the operands in a message.
-  Status take(uint32_t peer, uint32_t phase) {
-    MessageReader reader(*received[peer]);
+  Status take(const Sender &sender) {
+    MessageReader reader(*received[sender.peer]);
     if (plan.kind == CollectiveKind::scatter)
-      return takeOf(plan.firstLocal, plan.localCount, peer, reader);
+      return takeOf(plan.firstLocal, plan.localCount, sender.peer, reader);
     if (plan.kind == CollectiveKind::broadcast)
-      return takeOf(plan.root, 1, peer, reader);
-    if (phase == 0)
-      return takeOf(peers[peer].first, peers[peer].count, peer, reader);
-    for (uint32_t source : phases[1].sources[peer])
-      LOCKSTEP_RETURN_IF_ERROR(
-          takeOf(peers[source].first, peers[source].count, peer, reader));
+      return takeOf(plan.root, 1, sender.peer, reader);
+    for (uint32_t source : sender.sources)
+      LOCKSTEP_RETURN_IF_ERROR(takeOf(peers[source].first, peers[source].count,
+                                      sender.peer, reader));
     return Status::success();
   }
 
@@ -224,8 +228,8 @@ private:
     return remote[gather * plan.members.size() + member];
   }
 
-  /// With two phases, the executors at this position of all hosts.
-  std::vector<uint32_t> atOwnPosition;
+  /// With two phases, the executors at this place of all hosts.
+  std::vector<uint32_t> atOwnPlace;
   /// Operands of members in other executors; see `CollectiveMemory`.
   std::vector<const std::byte *> remote;
   bool writes = false;

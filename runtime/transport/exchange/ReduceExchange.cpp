@@ -4,15 +4,13 @@
 #include "runtime/support/Checked.h"
 #include "runtime/transport/exchange/ReduceLayout.h"
 
-#include <cstring>
-
 namespace lockstep::runtime {
 namespace {
 
 using artifact::CollectiveKind;
 
 /// What the messages of a phase carry, on one host or between the executors at
-/// one position of all hosts.
+/// one place of all hosts.
 enum class Step {
   reduceOnHost,
   reduceBetweenHosts,
@@ -58,8 +56,8 @@ public:
   /// Reduces the operands of the local members, which are not read afterwards.
   Status prepare(uint32_t worker) override {
     if (!own.subtrees.empty())
-      LOCKSTEP_RETURN_IF_ERROR(
-          run<&ReduceExchange::reducePiece>(worker, 0, layout.pieces.size()));
+      LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::reducePiece>(
+          worker, 0, layout.pieces.size(), layout.bytes));
     fill(0);
     return Status::success();
   }
@@ -107,17 +105,19 @@ private:
     return plan.kind != CollectiveKind::reduce ||
            plan.root - peers[peer].first < peers[peer].count;
   }
+  /// Each executor owns all bytes.
+  bool haveEqualShares() const {
+    return plan.kind == CollectiveKind::all_reduce && !layout.large;
+  }
   /// The executors whose shares `peer` reduces over the members of its host.
   PeerList ownersReducedBy(uint32_t peer) const {
-    bool haveEqualShares =
-        plan.kind == CollectiveKind::all_reduce && !layout.large;
-    if (!layout.byHost || haveEqualShares)
+    if (!layout.byHost || haveEqualShares())
       return {peer};
-    return group.atPositionOf(peer);
+    return group.atPlaceOf(peer);
   }
   /// Of these, the share that a counterpart of this executor owns.
   const Reduced &reducedFor(uint32_t counterpart) const {
-    return reduced[reduced.size() == 1 ? 0 : group.hostOf(counterpart)];
+    return reduced[haveEqualShares() ? 0 : group.hostOf(counterpart)];
   }
   std::span<const Subtree> hostSubtrees() const {
     return layout.hostSubtrees[group.hostOf(self)];
@@ -129,7 +129,7 @@ private:
     return peer != self &&
            (!layout.byHost ||
             (onHost ? group.hostOf(peer) == group.hostOf(self)
-                    : group.positionOf(peer) == group.positionOf(self)));
+                    : group.placeOf(peer) == group.placeOf(self)));
   }
   /// An executor that owns no bytes expects no operands, and one that has no
   /// subtree sends none. All others exchange messages, even of 0 elements.
@@ -147,11 +147,11 @@ private:
       if (!isPartner(step, peer))
         continue;
       partners.back().push_back(peer);
-      if (step == Step::reduceBetweenHosts)
-        phases[phase].sources[peer] = group.onHostOf(peer);
       if (sends(step, self, peer))
         sendTo(phase, peer);
-      if (sends(step, peer, self))
+      if (step == Step::reduceBetweenHosts)
+        receiveFrom(phase, peer, group.onHostOf(peer));
+      else if (sends(step, peer, self))
         receiveFrom(phase, peer);
     }
   }
@@ -231,10 +231,8 @@ private:
           return partials[peer][k * reduced.size() + i];
         });
       LOCKSTEP_RETURN_IF_ERROR(
-          layout.byHost ? run<&ReduceExchange::combineOnHost>(
-                              worker, share.firstPiece, share.lastPiece)
-                        : run<&ReduceExchange::combinePiece>(
-                              worker, share.firstPiece, share.lastPiece));
+          layout.byHost ? runOn<&ReduceExchange::combineOnHost>(worker, share)
+                        : runOn<&ReduceExchange::combinePiece>(worker, share));
     }
     return Status::success();
   }
@@ -250,8 +248,7 @@ private:
       LOCKSTEP_RETURN_IF_ERROR(read(peer, subtrees.size(), {current, 1}));
       addSources(subtrees, [&](size_t k) { return partials[peer][k]; });
     }
-    return run<&ReduceExchange::combinePiece>(worker, own.firstPiece,
-                                              own.lastPiece);
+    return runOn<&ReduceExchange::combinePiece>(worker, own);
   }
 
   /// Stores the results of a large reduction that others own.
@@ -267,11 +264,11 @@ private:
         if (!arrived)
           return tooShort(peer);
         // Those of other hosts are passed on.
-        if (step == Step::gatherBetweenHosts && share.resultBytes)
-          std::memcpy(results() + reducedFor(owner).resultOffset, arrived,
-                      share.resultBytes);
-        LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::storeArrived>(
-            worker, share.firstPiece, share.lastPiece));
+        passedOn = step == Step::gatherBetweenHosts
+                       ? results() + reducedFor(owner).resultOffset
+                       : nullptr;
+        LOCKSTEP_RETURN_IF_ERROR(
+            runOn<&ReduceExchange::storeArrived>(worker, share));
       }
     }
     return Status::success();
@@ -304,15 +301,23 @@ private:
   // Arithmetic
   //===--------------------------------------------------------------------===//
 
-  /// Calls `function` for pieces [first, last), shared with idle workers.
+  /// Calls `function` for pieces [first, last) with `bytes` of accumulators,
+  /// shared with idle workers.
   template <void (ReduceExchange::*function)(const ReducePiece &, uint32_t)
                 const>
-  Status run(uint32_t worker, size_t first, size_t last) {
+  Status run(uint32_t worker, size_t first, size_t last, uint64_t bytes) {
     auto tile = [this, first](int64_t number, uint32_t executor) {
       (this->*function)(layout.pieces[first + size_t(number)], executor);
     };
-    return threads.runTiles(worker, int64_t(last - first), layout.bytes,
+    return threads.runTiles(worker, int64_t(last - first), bytes,
                             TileFunction(tile));
+  }
+  /// The same for the pieces of a share.
+  template <void (ReduceExchange::*function)(const ReducePiece &, uint32_t)
+                const>
+  Status runOn(uint32_t worker, const ReduceLayout::Share &share) {
+    return run<function>(worker, share.firstPiece, share.lastPiece,
+                         share.end - share.begin);
   }
 
   void reducePiece(const ReducePiece &piece, uint32_t worker) const {
@@ -408,6 +413,11 @@ private:
   }
 
   void storeArrived(const ReducePiece &piece, uint32_t) const {
+    const ReduceRange &range = plan.ranges[piece.range];
+    if (passedOn)
+      range.functions->copy(passedOn + piece.resultOffset,
+                            arrived + piece.resultOffset,
+                            int64_t(piece.count * range.resultSize));
     store(piece, arrived + piece.resultOffset);
   }
 
@@ -427,7 +437,10 @@ private:
   /// The share that is combined, and of what.
   const Reduced *current = nullptr;
   std::vector<Source> sources;
+  /// The results of a share that have arrived, and where they are kept to be
+  /// passed on.
   const std::byte *arrived = nullptr;
+  std::byte *passedOn = nullptr;
 };
 
 } // namespace

@@ -79,7 +79,6 @@ void ReduceLayout::findSubtrees(const CollectivePlan &plan,
     const Peer &first = peers.all[host * peers.perHost],
                &last = peers.all[(host + 1) * peers.perHost - 1];
     hostSubtrees.push_back(subtreesOf(first.first, last.first + last.count));
-    byHost = hostSubtrees.back().size() < peers.perHost;
   }
 }
 

@@ -24,14 +24,14 @@
 // themselves what they send to other hosts:
 //
 //   on a host       each executor gets from its P - 1 neighbors what it and
-//                   those at its position on the other hosts own, and reduces
+//                   those at its place on the other hosts own, and reduces
 //                   it over the members of the host
 //   between hosts   it sends each of these H - 1 executors what that one owns,
 //                   which combines it with what the other hosts send
 //
 // and an executor of a large all_reduce sends its results in the opposite order
 // of steps. So each host sends 2n(H-1)/H bytes to the others instead of P times
-// as much.
+// as much, if the members of a host form one subtree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,8 +69,7 @@ struct ReduceLayout {
   uint64_t bytes = 0;
   /// Owners send their results to the others afterwards.
   bool large = false;
-  /// Executors reduce on their hosts first. Not if the members of a host do not
-  /// form fewer subtrees than it has executors: they could not send less.
+  /// Executors reduce on their hosts first.
   bool byHost = false;
   /// The contributing members, as positions among all members.
   std::vector<uint32_t> contributors;

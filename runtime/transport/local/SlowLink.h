@@ -18,8 +18,8 @@
 
 namespace lockstep::runtime {
 
-/// Simulates a slow link between executors of one process, so that schedules
-/// for networks can be measured on one machine. Each sender transmits one
+/// Simulates a slow link of each executor of one process, so that schedules for
+/// networks can be measured on one machine. Each sender transmits one
 /// message at a time, which takes the latency of the link and the time for its
 /// bytes. A receiver may receive from any number of senders at once.
 /// Transmissions take no CPU time. Unlike `Network` promises, sending allocates

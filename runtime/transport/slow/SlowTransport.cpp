@@ -1,10 +1,11 @@
 //===- SlowTransport.cpp - the transport "slow" ---------------------------===//
 //
-// A plugin whose executors are all in one process. A message between them takes
-// as long as over a link with the latency and the bandwidth of the options,
-// "slow:LATENCY,BANDWIDTH" in seconds and bytes per second. With a third one,
-// "slow:LATENCY,BANDWIDTH,EXECUTORS", so many executors in turn are on one
-// host, within which messages take no time.
+// A plugin whose executors are all in one process, but are said to be on
+// different hosts: a message takes as long as over a link that each executor
+// has, with the latency and the bandwidth of the options,
+// "slow:LATENCY,BANDWIDTH" in seconds and bytes per second. With a third
+// option, "slow:LATENCY,BANDWIDTH,EXECUTORS", each host has that many
+// executors, between which messages take no time.
 //
 //===----------------------------------------------------------------------===//
 

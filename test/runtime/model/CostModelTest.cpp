@@ -115,6 +115,15 @@ TEST(CostModel, DividesOverLevels) {
   EXPECT_DOUBLE_EQ(
       collectiveSeconds(topology, CollectiveKind::all_reduce, 8, 1000),
       traffic(4, 1000).seconds(near) + traffic(2, 1000).seconds(far));
+  for (CollectiveKind kind :
+       {CollectiveKind::reduce_scatter, CollectiveKind::barrier})
+    EXPECT_DOUBLE_EQ(collectiveSeconds(topology, kind, 8, bytes),
+                     trafficOf(kind, 4, bytes).seconds(near) +
+                         trafficOf(kind, 2, bytes / 4).seconds(far));
+  // Hosts with different numbers of members exchange as if each were alone.
+  EXPECT_DOUBLE_EQ(
+      collectiveSeconds(topology, CollectiveKind::all_reduce, 6, bytes),
+      traffic(6, bytes).seconds(far));
   // The root sends to each other member, also on its own host.
   EXPECT_DOUBLE_EQ(
       collectiveSeconds(topology, CollectiveKind::broadcast, 8, bytes),
