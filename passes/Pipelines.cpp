@@ -29,6 +29,7 @@ static void addImport(OpPassManager &pm) {
   pm.addPass(createImportStepsPass());
   pm.addPass(createImportStableHLOPass());
   pm.addPass(createWidenAccumulationPass());
+  pm.addPass(createAvoidLoopOverflowPass());
   pm.addPass(createUnrollSmallLoopsPass());
   pm.addPass(createInlineRunsPass());
   pm.addPass(createCanonicalizer());

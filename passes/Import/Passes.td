@@ -113,6 +113,32 @@ def WidenAccumulationPass : Pass<"widen-accumulation", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def AvoidLoopOverflowPass : Pass<"avoid-loop-overflow", "::mlir::ModuleOp"> {
+  let summary = "counts iterations from 0 where the induction variable would overflow";
+  let description = [{
+    A loop is lowered to a comparison of the next value of its induction variable
+    with the upper bound. If the bounds are constants near the largest number,
+    that value may overflow behind the last iteration, and the loop would not
+    end. Of other bounds it is not known.
+
+    ```mlir
+    // before
+    %lower = arith.constant 9223372036854775800 : index
+    %upper = arith.constant 9223372036854775807 : index
+    scf.for %i = %lower to %upper step %c5 {
+      ...
+    }
+    // after
+    scf.for %n = %c0 to %c2 step %c1 {
+      %distance = arith.muli %n, %c5 : index
+      %i = arith.addi %lower, %distance : index
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def UnrollSmallLoopsPass : Pass<"unroll-small-loops", "::mlir::ModuleOp"> {
   let summary = "unrolls loops of a few iterations over a few cheap operations";
   let description = [{

@@ -26,6 +26,7 @@ from run_cases import CASES
 LEGALIZE = "builtin.module(func.func(chlo-legalize-to-stablehlo),inline,stablehlo-legalize-to-linalg{enable-primitive-ops=false},canonicalize,cse)"
 IMPORT = (
     "--import-stablehlo",
+    "--avoid-loop-overflow",
     "--unroll-small-loops",
     "--canonicalize",
     "--cse",
