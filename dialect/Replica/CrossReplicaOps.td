@@ -301,8 +301,9 @@ def Replica_UpdateOp : Replica_Op<"update", [InCrossReplicaContext, IsolatedFrom
     components; the first value that it yields is the variable's new value, the
     others are results: mirrored or plain. For an on_read variable, whose copies
     differ and are combined when it is read, each copy is updated, the region
-    has no effects of its own, and results are per replica. Per-replica operands that may differ are an error for a
-    variable whose copies are equal (`E_PER_REPLICA_IN_UPDATE`).
+    has no effects of its own, and results are per replica. Per-replica operands
+    that may differ are an error for a variable whose copies are equal
+    (`E_PER_REPLICA_IN_UPDATE`).
 
     ```mlir
     replica.update @w (%s : !replica.mirrored<tensor<4xf32>>) {

@@ -114,12 +114,12 @@ def WidenAccumulationPass : Pass<"widen-accumulation", "::mlir::ModuleOp"> {
 }
 
 def AvoidLoopOverflowPass : Pass<"avoid-loop-overflow", "::mlir::ModuleOp"> {
-  let summary = "counts iterations from 0 where the induction variable would overflow";
+  let summary = "counts iterations of loops whose induction variable overflows";
   let description = [{
-    A loop is lowered to a comparison of the next value of its induction variable
-    with the upper bound. If the bounds are constants near the largest number,
-    that value may overflow behind the last iteration, and the loop would not
-    end. Of other bounds it is not known.
+    A loop is lowered to a comparison of the next value of its induction
+    variable with the upper bound. If the bounds are constants near the largest
+    number, that value may overflow behind the last iteration, and the loop
+    would not end. Of other bounds it is not known.
 
     ```mlir
     // before
