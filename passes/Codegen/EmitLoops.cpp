@@ -117,6 +117,8 @@ private:
     if (!inner.empty() && runsAlongRows(stage)) {
       // Whole rows are added to the result.
       unsigned row = inner.pop_back_val();
+      if (keepsRowInRegisters(stage, row))
+        return emitParallel(inner, [&] { emitRowReduction(row); }, false);
       return emitParallel(
           inner,
           [&] {
@@ -193,6 +195,83 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
+  /// A reduction in order of a short row, with the results in vector registers:
+  /// loading what the iteration before has stored takes longer than the
+  /// operation.
+  void emitRowReduction(unsigned row) {
+    OpOperand &init = *current->op.getDpsInitOperand(0);
+    int64_t size = current->sizes[row];
+    int64_t lanes =
+        std::min<int64_t>(kReductionLanes, llvm::PowerOf2Ceil(size));
+    auto type = VectorType::get(
+        lanes, cast<MemRefType>(init.get().getType()).getElementType());
+    auto forBlocks = [&](llvm::function_ref<void(unsigned, int64_t)> body) {
+      for (int64_t begin = 0; begin < size; begin += lanes) {
+        dims[row] = constant(begin);
+        body(begin / lanes, std::min(lanes, size - begin));
+      }
+    };
+    SmallVector<Value> initial;
+    forBlocks([&](unsigned, int64_t active) {
+      initial.push_back(loadVector(init, type, active));
+    });
+    SmallVector<Value> results = emitRowLoops(
+        current->reductionDims, initial, [&](ValueRange accumulators) {
+          SmallVector<Value> next;
+          forBlocks([&](unsigned block, int64_t active) {
+            next.push_back(
+                evaluateVectors(accumulators[block], row, active, lanes));
+          });
+          return next;
+        });
+    forBlocks([&](unsigned block, int64_t active) {
+      SmallVector<Value> indices = getBody().getIndices(init);
+      if (active == lanes)
+        vector::StoreOp::create(builder, loc, results[block], init.get(),
+                                indices);
+      else
+        vector::MaskedStoreOp::create(builder, loc, init.get(), indices,
+                                      getMask(active, lanes), results[block]);
+    });
+  }
+
+  SmallVector<Value>
+  emitRowLoops(ArrayRef<unsigned> order, ValueRange accumulators,
+               llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
+    if (order.empty())
+      return body(accumulators);
+    auto loop = scf::ForOp::create(builder, loc, constant(0),
+                                   constant(current->sizes[order.front()]),
+                                   constant(1), accumulators);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    dims[order.front()] = loop.getInductionVar();
+    scf::YieldOp::create(
+        builder, loc,
+        emitRowLoops(order.drop_front(), loop.getRegionIterArgs(), body));
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  /// Of the first `active` lanes.
+  Value getMask(int64_t active, int64_t lanes) {
+    return vector::ConstantMaskOp::create(
+        builder, loc, VectorType::get(lanes, builder.getI1Type()),
+        ArrayRef<int64_t>{active});
+  }
+
+  /// The iteration's element of an operand and those behind it, of which the
+  /// first `active` ones are in range; the others are zero.
+  Value loadVector(OpOperand &operand, VectorType type, int64_t active) {
+    SmallVector<Value> indices = getBody().getIndices(operand);
+    int64_t lanes = type.getNumElements();
+    if (active == lanes)
+      return vector::LoadOp::create(builder, loc, type, operand.get(), indices);
+    Value zeros =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    return vector::MaskedLoadOp::create(builder, loc, type, operand.get(),
+                                        indices, getMask(active, lanes), zeros);
+  }
+
   void emitLaneReduction() {
     linalg::GenericOp op = current->op;
     Combiner combiner = *matchCombiner(op);
@@ -219,25 +298,25 @@ private:
       dims[dim] = loop.getInductionVar();
       Value next =
           isInnermost
-              ? evaluateVectors(loop.getRegionIterArg(0), dim, kReductionLanes)
+              ? evaluateVectors(loop.getRegionIterArg(0), dim, kReductionLanes,
+                                kReductionLanes)
               : emitLaneLoops(order.drop_front(), loop.getRegionIterArg(0));
       scf::YieldOp::create(builder, loc, next);
     }
     Value result = loop.getResult(0);
     if (full < size) {
       dims[dim] = constant(full);
-      Value last = evaluateVectors(result, dim, size - full);
-      Value mask = vector::ConstantMaskOp::create(
-          builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()),
-          ArrayRef<int64_t>{size - full});
-      result = arith::SelectOp::create(builder, loc, mask, last, result);
+      Value last = evaluateVectors(result, dim, size - full, kReductionLanes);
+      result = arith::SelectOp::create(
+          builder, loc, getMask(size - full, kReductionLanes), last, result);
     }
     return result;
   }
 
-  /// The body on vectors along `dim`, of which the first `active` lanes are in
-  /// range.
-  Value evaluateVectors(Value accumulator, unsigned dim, int64_t active) {
+  /// The body on vectors of `lanes` elements along `dim`, of which the first
+  /// `active` ones are in range.
+  Value evaluateVectors(Value accumulator, unsigned dim, int64_t active,
+                        int64_t lanes) {
     linalg::GenericOp op = current->op;
     SmallVector<Value> arguments;
     for (OpOperand *input : op.getDpsInputOperands()) {
@@ -248,28 +327,15 @@ private:
       if (!isa<MemRefType>(input->get().getType()) ||
           !op.getMatchingIndexingMap(input).isFunctionOfDim(dim)) {
         arguments.push_back(
-            broadcast(builder, loc, getBody().load(*input), kReductionLanes));
+            broadcast(builder, loc, getBody().load(*input), lanes));
         continue;
       }
       auto type = VectorType::get(
-          kReductionLanes,
-          cast<MemRefType>(input->get().getType()).getElementType());
-      if (active == kReductionLanes) {
-        arguments.push_back(vector::LoadOp::create(
-            builder, loc, type, input->get(), getBody().getIndices(*input)));
-        continue;
-      }
-      Value zeros =
-          arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-      Value mask = vector::ConstantMaskOp::create(
-          builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()),
-          ArrayRef<int64_t>{active});
-      arguments.push_back(vector::MaskedLoadOp::create(
-          builder, loc, type, input->get(), getBody().getIndices(*input), mask,
-          zeros));
+          lanes, cast<MemRefType>(input->get().getType()).getElementType());
+      arguments.push_back(loadVector(*input, type, active));
     }
     arguments.push_back(accumulator);
-    return evaluateBody(builder, op, arguments, kReductionLanes).front();
+    return evaluateBody(builder, op, arguments, lanes).front();
   }
 
   OpBuilder &builder;

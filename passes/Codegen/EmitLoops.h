@@ -18,7 +18,8 @@ llvm::SmallVector<Split> splitLoops(const LoopGroup &group);
 ///
 /// A reduction along contiguous memory keeps `kReductionLanes` partial results
 /// that are combined in a fixed tree, independent of the target; one along
-/// another dimension adds whole rows to the result; short ones are sequential.
+/// another dimension adds whole rows to the result, in registers if a row is
+/// short; short ones are sequential.
 void emitLoops(mlir::OpBuilder &builder, LoopGroup &group, mlir::Value tile,
                llvm::ArrayRef<Split> splits);
 

@@ -94,6 +94,16 @@ std::optional<LoopStage> lockstep::makeStage(linalg::GenericOp op) {
   return stage;
 }
 
+/// Whether an operand has the elements of consecutive iterations of `dim` side
+/// by side.
+static bool isContiguousAlong(OpOperand &operand, unsigned dim) {
+  linalg::GenericOp op(operand.getOwner());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  std::optional<unsigned> index = getOnlyResult(map, dim);
+  return index && *index + 1 == map.getNumResults() &&
+         isInnermostContiguous(operand.get());
+}
+
 bool lockstep::reducesContiguously(const LoopStage &stage) {
   if (stage.reductionDims.empty())
     return false;
@@ -105,15 +115,29 @@ bool lockstep::reducesContiguously(const LoopStage &stage) {
   for (OpOperand *input : op.getDpsInputOperands()) {
     if (!isa<MemRefType>(input->get().getType()))
       continue;
-    AffineMap map = op.getMatchingIndexingMap(input);
-    if (!map.isFunctionOfDim(dim))
-      continue;
-    std::optional<unsigned> index = getOnlyResult(map, dim);
-    if (!index || *index + 1 != map.getNumResults() ||
-        !isInnermostContiguous(input->get()))
+    if (op.getMatchingIndexingMap(input).isFunctionOfDim(dim) &&
+        !isContiguousAlong(*input, dim))
       return false;
   }
   return true;
+}
+
+bool lockstep::keepsRowInRegisters(const LoopStage &stage, unsigned row) {
+  // Half of the 16 registers of AVX2.
+  constexpr int64_t mostBytes = 256;
+  linalg::GenericOp op = stage.op;
+  if (op.getNumDpsInits() != 1 || !isVectorizableBody(op) || !matchCombiner(op))
+    return false;
+  OpOperand &init = *op.getDpsInitOperand(0);
+  auto type = cast<MemRefType>(init.get().getType());
+  if (stage.sizes[row] * getElementBytes(type.getElementType()) > mostBytes ||
+      !isContiguousAlong(init, row))
+    return false;
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    return !isa<MemRefType>(input->get().getType()) ||
+           !op.getMatchingIndexingMap(input).isFunctionOfDim(row) ||
+           isContiguousAlong(*input, row);
+  });
 }
 
 bool lockstep::runsAlongRows(const LoopStage &stage) {

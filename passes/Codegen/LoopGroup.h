@@ -55,6 +55,9 @@ bool reducesContiguously(const LoopStage &stage);
 /// True for another reduction with an input that is contiguous along the
 /// result's last dimension: whole rows are added to the result.
 bool runsAlongRows(const LoopStage &stage);
+/// Whether the row along the dimension `row` of such a reduction is so short
+/// that it is computed in vector registers.
+bool keepsRowInRegisters(const LoopStage &stage, unsigned row);
 
 /// Divides the generics of the block into groups, in order, without those for
 /// which `isExcluded` holds. Operations for which `isTransparent` holds may be

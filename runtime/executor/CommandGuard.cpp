@@ -26,10 +26,12 @@ Outcome CommandGuard::prepare(const Instruction &instruction, uint32_t pc,
     return Outcome::stopped;
   if (instruction.flags & Instruction::writesVariable) {
     // Store `variablesTouched`, then check `stop`: after a failure, either a
-    // reader sees `variablesTouched`, or nothing is written here.
+    // reader sees `variablesTouched`, or nothing is written here. It is stored
+    // once for each run: a store takes longer than a small kernel.
     if (execution.stop.load(std::memory_order_relaxed))
       return Outcome::stopped;
-    execution.variablesTouched.store(true, std::memory_order_seq_cst);
+    if (!execution.variablesTouched.load(std::memory_order_seq_cst))
+      execution.variablesTouched.store(true, std::memory_order_seq_cst);
     if (execution.stop.load(std::memory_order_seq_cst))
       return Outcome::stopped;
   }

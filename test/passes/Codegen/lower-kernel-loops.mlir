@@ -64,3 +64,46 @@ device.kernel @large(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
   } -> tensor<4096x1024xf32>
   device.yield %r : tensor<4096x1024xf32>
 }
+
+// -----
+
+// The sum of all rows, which are short: it stays in registers until it is complete. The last 8 of 40 elements are loaded by a mask.
+// V4-LABEL: func.func @short_rows
+// V4: %[[FIRST:.*]] = vector.load %arg1[%{{.*}}] : memref<40xf32>, vector<32xf32>
+// V4: %[[SECOND:.*]] = vector.maskedload %arg1[%{{.*}}], %{{.*}} : memref<40xf32>
+// V4: %[[SUM:.*]]:2 = scf.for %{{.*}} iter_args(%[[A:[a-z0-9]+]] = %[[FIRST]], %[[B:[a-z0-9]+]] = %[[SECOND]])
+// V4: arith.addf %[[A]], %{{.*}} : vector<32xf32>
+// V4: arith.addf %[[B]], %{{.*}} : vector<32xf32>
+// V4: vector.store %[[SUM]]#0, %arg1[%{{.*}}] : memref<40xf32>, vector<32xf32>
+// V4: vector.maskedstore %arg1[%{{.*}}], %{{.*}}, %[[SUM]]#1
+device.kernel @short_rows(%x: tensor<64x40xf32>) -> tensor<40xf32> {
+  %e = tensor.empty() : tensor<40xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<40xf32>) -> tensor<40xf32>
+  %r = linalg.reduce ins(%x : tensor<64x40xf32>) outs(%f : tensor<40xf32>) dimensions = [0]
+    (%a: f32, %b: f32) {
+      %s = arith.addf %b, %a : f32
+      linalg.yield %s : f32
+    }
+  device.yield %r : tensor<40xf32>
+}
+
+// -----
+
+// Longer rows are added to the result in memory.
+// V4-LABEL: func.func @long_rows
+// V4: scf.for
+// V4: scf.for
+// V4: memref.load
+// V4: memref.store
+device.kernel @long_rows(%x: tensor<64x80xf32>) -> tensor<80xf32> {
+  %e = tensor.empty() : tensor<80xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<80xf32>) -> tensor<80xf32>
+  %r = linalg.reduce ins(%x : tensor<64x80xf32>) outs(%f : tensor<80xf32>) dimensions = [0]
+    (%a: f32, %b: f32) {
+      %s = arith.addf %b, %a : f32
+      linalg.yield %s : f32
+    }
+  device.yield %r : tensor<80xf32>
+}
