@@ -173,25 +173,28 @@ private:
     SmallVector<Value> initial;
     for (OpOperand &init : current->op.getDpsInitsMutable())
       initial.push_back(getBody().load(init));
-    SmallVector<Value> results =
-        emitOrderedLoops(current->reductionDims, initial);
-    getBody().store(results);
+    getBody().store(emitAccumulation(current->reductionDims, initial,
+                                     [&](ValueRange accumulators) {
+                                       return getBody().evaluate(accumulators);
+                                     }));
   }
 
-  SmallVector<Value> emitOrderedLoops(ArrayRef<unsigned> order,
-                                      ValueRange accumulators) {
+  /// Emits loops over reduction dimensions that carry accumulators; `body`
+  /// returns the next ones.
+  SmallVector<Value>
+  emitAccumulation(ArrayRef<unsigned> order, ValueRange accumulators,
+                   llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
     if (order.empty())
-      return getBody().evaluate(accumulators);
-    unsigned dim = order.front();
+      return body(accumulators);
     auto loop = scf::ForOp::create(builder, loc, constant(0),
-                                   constant(current->sizes[dim]), constant(1),
-                                   accumulators);
+                                   constant(current->sizes[order.front()]),
+                                   constant(1), accumulators);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    dims[dim] = loop.getInductionVar();
-    SmallVector<Value> results =
-        emitOrderedLoops(order.drop_front(), loop.getRegionIterArgs());
-    scf::YieldOp::create(builder, loc, results);
+    dims[order.front()] = loop.getInductionVar();
+    SmallVector<Value> next =
+        emitAccumulation(order.drop_front(), loop.getRegionIterArgs(), body);
+    scf::YieldOp::create(builder, loc, next);
     return SmallVector<Value>(loop.getResults());
   }
 
@@ -215,7 +218,7 @@ private:
     forBlocks([&](unsigned, int64_t active) {
       initial.push_back(loadVector(init, type, active));
     });
-    SmallVector<Value> results = emitRowLoops(
+    SmallVector<Value> results = emitAccumulation(
         current->reductionDims, initial, [&](ValueRange accumulators) {
           SmallVector<Value> next;
           forBlocks([&](unsigned block, int64_t active) {
@@ -233,23 +236,6 @@ private:
         vector::MaskedStoreOp::create(builder, loc, init.get(), indices,
                                       getMask(active, lanes), results[block]);
     });
-  }
-
-  SmallVector<Value>
-  emitRowLoops(ArrayRef<unsigned> order, ValueRange accumulators,
-               llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
-    if (order.empty())
-      return body(accumulators);
-    auto loop = scf::ForOp::create(builder, loc, constant(0),
-                                   constant(current->sizes[order.front()]),
-                                   constant(1), accumulators);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    dims[order.front()] = loop.getInductionVar();
-    scf::YieldOp::create(
-        builder, loc,
-        emitRowLoops(order.drop_front(), loop.getRegionIterArgs(), body));
-    return SmallVector<Value>(loop.getResults());
   }
 
   /// Of the first `active` lanes.

@@ -166,6 +166,12 @@ static const Exchange::Sender *senderOf(const Exchange &exchange,
   return nullptr;
 }
 
+static Status notExpected(const Message &message) {
+  return corrupted(
+      fmt::format("executor {} has sent a message that is not expected of it",
+                  message.from));
+}
+
 Status ExchangeTransport::dispatch(Message &message, uint32_t worker) {
   const MessageTag &tag = message.tag;
   if (tag.program != program && tag.program < inbox.early.size()) {
@@ -190,10 +196,7 @@ Status ExchangeTransport::dispatch(Message &message, uint32_t worker) {
   } else {
     const Exchange::Sender *sender = senderOf(*channel.exchange, message);
     if (!sender || channel.hasPassed(tag))
-      return corrupted(fmt::format("executor {} has sent a message that is not "
-                                   "expected of it",
-                                   message.from))
-          .withContext(describe(tag.channel));
+      return notExpected(message).withContext(describe(tag.channel));
     for (uint32_t peer : sender->sources)
       channel.seen[channel.exchange->peers[peer].executor].store(
           tag.epoch, std::memory_order_relaxed);
@@ -209,8 +212,7 @@ Status ExchangeTransport::receive(Channel &channel, Message &message) {
   uint32_t peer = senderOf(*channel.exchange, message)->peer;
   Message *&received = channel.exchange->received[peer];
   if (received)
-    return corrupted(
-        fmt::format("executor {} has sent a message twice", message.from));
+    return notExpected(message);
   received = &message;
   ++channel.arrived;
   return Status::success();
