@@ -184,7 +184,7 @@ Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
     options.deviceIndex = unsigned(
         std::ranges::count_if(executors, [&](const ExecutorInfo &executor) {
           return executor.process < place.index &&
-                 place.isOnThisHost(executor.process);
+                 place.hostOf(executor.process) == place.hostOf(place.index);
         }));
     if (!clusterOptions.inCoordinator)
       options.deviceIndex += unsigned(present.size());

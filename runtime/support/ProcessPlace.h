@@ -14,13 +14,14 @@ namespace lockstep::runtime {
 struct ProcessPlace {
   /// Its number, among all.
   uint32_t index = 0, count = 1;
-  /// For each process, the first one of its host.
-  std::vector<uint32_t> firstOnHost = {0};
+  /// For each process, the first one of its host. Empty: each has its own.
+  std::vector<uint32_t> firstOnHost = {};
   /// Processes of the host that may use a CPU of this one, itself included.
   uint32_t sharingCpus = 1;
 
-  bool isOnThisHost(uint32_t process) const {
-    return firstOnHost[process] == firstOnHost[index];
+  /// Equal for processes of one host.
+  uint32_t hostOf(uint32_t process) const {
+    return firstOnHost.empty() ? process : firstOnHost[process];
   }
 };
 

@@ -39,7 +39,6 @@ public:
     ownPlace = {.index = index,
                 .count = uint32_t(this->hub->inboxes.size()),
                 .sharingCpus = uint32_t(this->hub->inboxes.size())};
-    ownPlace.firstOnHost.clear();
     for (uint32_t i = 0; i < ownPlace.count; ++i)
       ownPlace.firstOnHost.push_back(i / processesOfHost * processesOfHost);
     outgoing.resize(ownPlace.count);

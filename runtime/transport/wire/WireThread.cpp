@@ -306,7 +306,7 @@ WireThread::connect(std::vector<RankRange> executors,
   std::vector<uint32_t> hosts;
   for (uint32_t process : processOf) {
     isHere.push_back(process == ownPlace.index);
-    hosts.push_back(ownPlace.firstOnHost[process]);
+    hosts.push_back(ownPlace.hostOf(process));
   }
   return LocalNetwork::create(
       std::move(executors), std::move(hosts), isHere, ownPlace.sharingCpus,
