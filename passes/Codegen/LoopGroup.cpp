@@ -104,22 +104,22 @@ static bool isContiguousAlong(OpOperand &operand, unsigned dim) {
          isInnermostContiguous(operand.get());
 }
 
+/// Whether all inputs are independent of `dim` or contiguous along it.
+static bool readsContiguously(linalg::GenericOp op, unsigned dim) {
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    return !isa<MemRefType>(input->get().getType()) ||
+           !op.getMatchingIndexingMap(input).isFunctionOfDim(dim) ||
+           isContiguousAlong(*input, dim);
+  });
+}
+
 bool lockstep::reducesContiguously(const LoopStage &stage) {
   if (stage.reductionDims.empty())
     return false;
   unsigned dim = stage.reductionDims.back();
   linalg::GenericOp op = stage.op;
-  if (stage.sizes[dim] < kReductionLanes || !isVectorizableBody(op) ||
-      !matchCombiner(op))
-    return false;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    if (!isa<MemRefType>(input->get().getType()))
-      continue;
-    if (op.getMatchingIndexingMap(input).isFunctionOfDim(dim) &&
-        !isContiguousAlong(*input, dim))
-      return false;
-  }
-  return true;
+  return stage.sizes[dim] >= kReductionLanes && isVectorizableBody(op) &&
+         matchCombiner(op) && readsContiguously(op, dim);
 }
 
 bool lockstep::keepsRowInRegisters(const LoopStage &stage, unsigned row) {
@@ -130,14 +130,9 @@ bool lockstep::keepsRowInRegisters(const LoopStage &stage, unsigned row) {
     return false;
   OpOperand &init = *op.getDpsInitOperand(0);
   auto type = cast<MemRefType>(init.get().getType());
-  if (stage.sizes[row] * getElementBytes(type.getElementType()) > mostBytes ||
-      !isContiguousAlong(init, row))
-    return false;
-  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-    return !isa<MemRefType>(input->get().getType()) ||
-           !op.getMatchingIndexingMap(input).isFunctionOfDim(row) ||
-           isContiguousAlong(*input, row);
-  });
+  return stage.sizes[row] * getElementBytes(type.getElementType()) <=
+             mostBytes &&
+         isContiguousAlong(init, row) && readsContiguously(op, row);
 }
 
 bool lockstep::runsAlongRows(const LoopStage &stage) {

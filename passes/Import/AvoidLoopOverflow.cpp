@@ -29,7 +29,8 @@ static bool overflows(const APInt &trips, int64_t lower, int64_t step,
   return isTooFar || isTooLarge;
 }
 
-/// Counts the iterations of such a loop from 0.
+/// Counts the iterations of such a loop from 0. Upstream's
+/// `denormalizeInductionVariable` would add `affine.apply` for an index.
 static void avoidOverflow(scf::ForOp loop) {
   std::optional<APInt> trips = loop.getStaticTripCount();
   std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),

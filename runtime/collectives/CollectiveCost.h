@@ -42,9 +42,8 @@ struct Traffic {
 /// For fewer bytes, the latency of a second message outweighs its bytes.
 bool isReducedInParts(artifact::CollectiveKind kind, uint64_t bytes);
 
-/// Whether the executors of one host first exchange among themselves, if there
-/// are several on each of several hosts, so that fewer bytes travel between
-/// hosts.
+/// Whether executors of one host exchange among themselves what each of several
+/// hosts sends or receives once, if there are several on each.
 bool isExchangedByHost(artifact::CollectiveKind kind);
 
 /// The traffic of this implementation, for `members` > 0 members in one

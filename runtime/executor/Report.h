@@ -38,12 +38,12 @@ std::string rankName(const artifact::Artifact &tables, uint32_t rank);
 /// "events": [{"event", "command", "what", "location"}]}]}; numbers are ranks.
 /// "unknown", in the text a line "not known", has ranks of other sessions that
 /// may or may not have arrived: this one gets no message from them, or one only
-/// after others have arrived. "state" is the first
-/// word of the text: blocked, waiting, runnable, running, finished, paused or
-/// left; "channel" is there if it is blocked, "worker" and "tiles" if it is
-/// running or left, "device": {"command", "what", "location"} if a device with
-/// queues executes something for it. An event is the beginning of a command
-/// ("begins") or "blocks"; the latest is last.
+/// after others have arrived. "state" is the first word of the text: blocked,
+/// waiting, runnable, running, finished, paused or left; "channel" is there if
+/// it is blocked, "worker" and "tiles" if it is running or left, "device":
+/// {"command", "what", "location"} if a device with queues executes something
+/// for it. An event is the beginning of a command ("begins") or "blocks"; the
+/// latest is last.
 DeadlineReport describeDeadline(std::string_view program,
                                 std::span<const ProgramState *const> states,
                                 std::chrono::nanoseconds deadline);
