@@ -9,14 +9,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python-bindings"))
 
 _MLP = {"LAYERS": "-".join(["4096"] * 5), "BATCH": "512"}
+#: GPT-2 small: layers, width, heads, vocabulary, batch, length
+_GPT2 = {"SIZES": "12-768-12-50257-8-1024"}
+_BF16 = {"FACTORS": "bfloat16"}
 LARGE = {
     "mlp": ("bench/jax/mlp.py", _MLP),
-    "mlp-bf16": ("bench/jax/mlp.py", _MLP | {"FACTORS": "bfloat16"}),
-    # GPT-2 small: layers, width, heads, vocabulary, batch, length
-    "transformer": (
-        "bench/schedule/transformer.py",
-        {"SIZES": "12-768-12-50257-8-1024"},
-    ),
+    "mlp-bf16": ("bench/jax/mlp.py", _MLP | _BF16),
+    "transformer": ("bench/schedule/transformer.py", _GPT2),
+    "transformer-bf16": ("bench/schedule/transformer.py", _GPT2 | _BF16),
 }
 #: How products are rounded: options of lockstep-compile, and the precision of
 #: JAX.

@@ -3,7 +3,7 @@ examples/digits-mlp, for measurements.
 
 The environment variable LAYERS names the widths, for example 784-1024-1024-10.
 BATCH is the number of rows of a replica's batch, by default 64, and FACTORS the
-type that factors of products are converted to, by default none.
+type of factors and results of products, by default that of the parameters.
 """
 
 import itertools
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import lockstep
 
 BATCH = int(os.environ.get("BATCH", "64"))
-FACTORS = os.environ.get("FACTORS")
+FACTORS = os.environ.get("FACTORS", "float32")
 LAYERS = [int(width) for width in os.environ["LAYERS"].split("-")]
 MOMENTUM = 0.9
 
@@ -41,21 +41,11 @@ def init(seed):
     return {"params": params, "velocity": jax.tree.map(jnp.zeros_like, params)}
 
 
-def multiply(x, w):
-    """A product of matrices, with f32 sums."""
-    if not FACTORS:
-        return x @ w
-    return jnp.matmul(
-        x.astype(FACTORS),
-        w.astype(FACTORS),
-        preferred_element_type=jnp.float32,
-    )
-
-
 def logits(params, x):
     """Maps rows [B, LAYERS[0]] to class scores [B, LAYERS[-1]]."""
     for i in range(len(LAYERS) - 1):
-        x = multiply(x, params[f"w{i}"]) + params[f"b{i}"]
+        x = x.astype(FACTORS) @ params[f"w{i}"].astype(FACTORS)
+        x = x.astype(jnp.float32) + params[f"b{i}"]
         if i < len(LAYERS) - 2:
             x = jax.nn.relu(x)
     return x

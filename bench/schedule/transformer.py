@@ -1,7 +1,8 @@
 """A transformer of four layers for measurements; a replica's batch is 8
 sequences of 64 tokens. The layers are not in a `scan`, so that the gradients of
 each are ready one after the other. The environment variable SIZES has other
-numbers: layers, width, heads, vocabulary, batch and length.
+numbers: layers, width, heads, vocabulary, batch and length; FACTORS names the
+type of factors and results of products, by default that of the parameters.
 """
 
 import os
@@ -14,6 +15,8 @@ import lockstep
 LAYERS, WIDTH, HEADS, VOCABULARY, BATCH, LENGTH = map(
     int, os.environ.get("SIZES", "4-256-4-512-8-64").split("-")
 )
+
+FACTORS = os.environ.get("FACTORS", "float32")
 
 batch_spec = {
     "x": jax.ShapeDtypeStruct((BATCH, LENGTH), jnp.int32),
@@ -55,23 +58,35 @@ def normalize(x, scale):
     return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * scale
 
 
+def multiply(x, w):
+    return x.astype(FACTORS) @ w.astype(FACTORS)
+
+
 def attend(x, layer):
-    qkv = (x @ layer["qkv"]).reshape(BATCH, LENGTH, 3, HEADS, WIDTH // HEADS)
+    qkv = multiply(x, layer["qkv"]).reshape(
+        BATCH, LENGTH, 3, HEADS, WIDTH // HEADS
+    )
     q, k, v = (qkv[:, :, i].transpose(0, 2, 1, 3) for i in range(3))
-    scores = q @ k.transpose(0, 1, 3, 2) * (WIDTH // HEADS) ** -0.5
+    scores = multiply(q, k.transpose(0, 1, 3, 2)) * (WIDTH // HEADS) ** -0.5
     mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
-    weights = jax.nn.softmax(jnp.where(mask, scores, -1e9))
-    mixed = (weights @ v).transpose(0, 2, 1, 3).reshape(BATCH, LENGTH, WIDTH)
-    return mixed @ layer["project"]
+    scores = jnp.where(mask, scores.astype(jnp.float32), -1e9)
+    mixed = (
+        multiply(jax.nn.softmax(scores), v)
+        .transpose(0, 2, 1, 3)
+        .reshape(BATCH, LENGTH, WIDTH)
+    )
+    return multiply(mixed, layer["project"])
 
 
 def loss(params, batch):
     x = params["embedding"][batch["x"]] + params["positions"]
     for layer in params["layers"]:
         x = x + attend(normalize(x, layer["scale1"]), layer)
-        h = normalize(x, layer["scale2"]) @ layer["up"] + layer["up_bias"]
-        x = x + jax.nn.gelu(h) @ layer["down"] + layer["down_bias"]
-    logits = jax.nn.log_softmax(x @ params["head"])
+        h = multiply(normalize(x, layer["scale2"]), layer["up"])
+        h = jax.nn.gelu(h + layer["up_bias"])
+        x = x + multiply(h, layer["down"]) + layer["down_bias"]
+    logits = multiply(x, params["head"]).astype(jnp.float32)
+    logits = jax.nn.log_softmax(logits)
     return -jnp.take_along_axis(logits, batch["y"][..., None], -1).mean()
 
 
