@@ -6,6 +6,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Canonicalization.h"
+#include "passes/Codegen/Targets.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -114,6 +115,15 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSplitUniformResultsPass());
   FormKernelsPassOptions form;
   form.fuse = options.optimize;
+  form.libraryProducts =
+      options.libraryProducts &&
+      llvm::all_of(options.targets, [](const std::string &name) {
+        llvm::Expected<const CodegenTarget *> target = lookupTarget(name);
+        // Code generation reports unknown targets.
+        if (!target)
+          llvm::consumeError(target.takeError());
+        return target && (*target)->isGpu();
+      });
   pm.addPass(createFormKernelsPass(form));
 }
 

@@ -2,7 +2,9 @@
 
 #include "passes/Codegen/Product.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Kernels/Structure.h"
+
+#include <tuple>
 
 using namespace lockstep;
 using namespace mlir;
@@ -47,44 +49,11 @@ bool lockstep::isInnermostContiguous(Value memref) {
   return type.hasStaticShape() && type.isLastDimUnitStride();
 }
 
-/// The input of the generic of which `value`, in its body, is the element,
-/// possibly extended to a wider float; null if there is none.
-static OpOperand *getInput(linalg::GenericOp op, Value value) {
-  while (auto extend = value.getDefiningOp<arith::ExtFOp>())
-    value = extend.getIn();
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument || argument.getOwner() != op.getBlock() ||
-      argument.getArgNumber() >= op.getNumDpsInputs())
-    return nullptr;
-  return op.getDpsInputOperand(argument.getArgNumber());
-}
-
-/// Finds the two factors of a body that adds a product to the result.
-static bool matchBody(linalg::GenericOp op, OpOperand *&lhs, OpOperand *&rhs) {
-  auto add = op.getBlock()
-                 ->getTerminator()
-                 ->getOperand(0)
-                 .getDefiningOp<arith::AddFOp>();
-  if (!add)
-    return false;
-  Value accumulator = op.getRegionOutputArgs()[0];
-  Value product = add.getLhs() == accumulator   ? add.getRhs()
-                  : add.getRhs() == accumulator ? add.getLhs()
-                                                : Value();
-  auto multiply = product ? product.getDefiningOp<arith::MulFOp>() : nullptr;
-  if (!multiply || !accumulator.hasOneUse())
-    return false;
-  lhs = getInput(op, multiply.getLhs());
-  rhs = getInput(op, multiply.getRhs());
-  return lhs && rhs && lhs != rhs;
-}
-
 std::optional<Product> lockstep::matchProduct(linalg::GenericOp op) {
   Product product;
   product.op = op;
-  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 2 ||
-      op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
-      !matchBody(op, product.lhs, product.rhs))
+  std::tie(product.lhs, product.rhs) = getFactors(op);
+  if (!op.hasPureBufferSemantics() || !product.lhs)
     return std::nullopt;
   product.out = op.getDpsInitOperand(0);
   Type element = product.getElementType();

@@ -35,9 +35,9 @@ namespace {
 /// Forms the kernels of one step.
 class KernelFormer {
 public:
-  KernelFormer(func::FuncOp step, bool fuse,
+  KernelFormer(func::FuncOp step, const GroupingOptions &options,
                const UniformityAnalysis &uniformity, DynamicSizes &sizes)
-      : step(step), builder(step.getContext()), fuse(fuse),
+      : step(step), builder(step.getContext()), options(options),
         uniformity(uniformity), sizes(sizes), oldValues(step) {}
 
   LogicalResult run() { return formBlock(step.getBody().front()); }
@@ -133,7 +133,7 @@ private:
   LogicalResult formBlock(Block &block) {
     materializeStepOperands(block);
     Grouping grouping = groupOperations(
-        block, fuse,
+        block, options,
         {[&](Value value) { return uniformity.isUniform(value); },
          [&](Operation *op) { return sizes.loadsSize(op); },
          [&](Operation *op) { return computesVariable(op); }});
@@ -383,7 +383,7 @@ public:
 private:
   func::FuncOp step;
   OpBuilder builder;
-  bool fuse;
+  const GroupingOptions options;
   const UniformityAnalysis &uniformity;
   DynamicSizes &sizes;
   OldValues oldValues;
@@ -402,7 +402,7 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
       if (failed(sizes))
         return signalPassFailure();
       UniformityAnalysis uniformity(step);
-      KernelFormer former(step, fuse, uniformity, *sizes);
+      KernelFormer former(step, {fuse, libraryProducts}, uniformity, *sizes);
       if (failed(former.run()))
         return signalPassFailure();
       for (Operation *op : former.erased) {

@@ -4,6 +4,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Kernels/SharedLoops.h"
 #include "passes/Kernels/Structure.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -193,23 +194,25 @@ private:
 
 class Merger {
 public:
-  Merger(const Dependences &graph, llvm::function_ref<bool(Value)> isUniform)
-      : group(graph.ops.size()), graph(graph) {
+  Merger(const Dependences &graph, const GroupingOptions &options,
+         const GroupingHooks &hooks)
+      : group(graph.ops.size()), graph(graph), options(options) {
     for (unsigned i = 0; i < group.size(); ++i) {
       group[i] = i;
       members.push_back({i});
     }
-    for (Operation *op : graph.ops)
-      uniform.push_back(llvm::all_of(op->getResults(), isUniform));
+    for (Operation *op : graph.ops) {
+      isUniform.push_back(llvm::all_of(op->getResults(), hooks.isUniform));
+      isLate.push_back(hooks.isScheduledLate(op));
+      isExchanged.push_back(feedsCommunication(op));
+    }
   }
 
   void run() {
-    for (unsigned i = 0; i < graph.ops.size(); ++i)
-      for (unsigned source : graph.sources[i])
-        if (graph.isCompute[i] && graph.isCompute[source] &&
-            group[i] != group[source] && shouldMerge(source, i) &&
-            mayMerge(group[source], group[i]))
-          merge(group[source], group[i]);
+    for (unsigned i = 0; i < graph.ops.size(); ++i) {
+      mergeWithSources(i, &Merger::isProductWithEpilogue);
+      mergeWithSources(i, &Merger::shouldMerge);
+    }
   }
 
   std::vector<unsigned> group;
@@ -222,21 +225,100 @@ private:
   static constexpr int64_t kSmallWork = 1 << 14;
   static constexpr int64_t kSmallGroupWork = 1 << 17;
 
-  bool shouldMerge(unsigned producer, unsigned consumer) {
-    if (uniform[producer] != uniform[consumer])
-      return false;
+  void mergeWithSources(unsigned op,
+                        bool (Merger::*isWanted)(unsigned, unsigned)) {
+    for (unsigned source : graph.sources[op])
+      if (graph.isCompute[op] && graph.isCompute[source] &&
+          group[op] != group[source] && isUniform[op] == isUniform[source] &&
+          (this->*isWanted)(source, op) &&
+          mayMerge(group[source], group[op], /*last=*/op))
+        merge(group[source], group[op]);
+  }
+
+  /// Whether an operation rounds its only input to fewer bits, as libraries do.
+  static bool isRounding(linalg::GenericOp op) {
+    return op.getNumDpsInputs() == 1 &&
+           llvm::hasSingleElement(op.getBody()->without_terminator()) &&
+           isa<arith::TruncFOp>(op.getBody()->front());
+  }
+
+  bool isProductWithEpilogue(unsigned producer, unsigned consumer) {
     auto product = dyn_cast<linalg::LinalgOp>(graph.ops[producer]);
-    if (product && isProduct(product) && members[group[producer]].size() == 1) {
-      auto epilogue = dyn_cast<linalg::GenericOp>(graph.ops[consumer]);
-      if (epilogue && members[group[consumer]].size() == 1 &&
-          isEpilogueOf(epilogue, product) && usedOnlyBy(product, epilogue))
-        return true;
-    }
+    auto epilogue = dyn_cast<linalg::GenericOp>(graph.ops[consumer]);
+    return product && isProduct(product) && epilogue &&
+           members[group[producer]].size() == 1 &&
+           members[group[consumer]].size() == 1 &&
+           isEpilogueOf(epilogue, product) && usedOnlyBy(product, epilogue) &&
+           (!options.libraryProducts || isRounding(epilogue) ||
+            !linalg::isaContractionOpInterface(product));
+  }
+
+  bool shouldMerge(unsigned producer, unsigned consumer) {
+    if (sharesLoops(producer, consumer))
+      return true;
     return groupWork(producer) <= kSmallGroupWork &&
            groupWork(consumer) <= kSmallGroupWork && !holdsProduct(producer) &&
            !holdsProduct(consumer) && work(graph.ops[producer]) <= kSmallWork &&
            work(graph.ops[consumer]) <= kSmallWork &&
            groupWork(producer) + groupWork(consumer) <= kSmallGroupWork;
+  }
+
+  /// Whether a collective, or a loop or branch around one, uses a result,
+  /// directly or through views.
+  static bool feedsCommunication(Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+      if (!ancestor || ancestor->hasTrait<OpTrait::IsTerminator>())
+        return false;
+      OpClass kind = classify(ancestor);
+      return kind == OpClass::Step ||
+             (kind == OpClass::Glue && feedsCommunication(ancestor));
+    });
+  }
+
+  /// Whether common loops would compute both groups. What is exchanged does not
+  /// wait for operations that it does not need.
+  bool sharesLoops(unsigned producer, unsigned consumer) {
+    constexpr size_t mostMembers = 16;
+    // Values that are far apart, such as those of a forward and a backward
+    // pass, are not in a cache at the same time.
+    constexpr unsigned mostOperations = 512;
+    unsigned a = group[producer], b = group[consumer];
+    if (consumer - members[a].front() > mostOperations ||
+        members[a].size() + members[b].size() > mostMembers)
+      return false;
+    SmallVector<unsigned> both;
+    for (unsigned g : {a, b})
+      llvm::append_range(both, members[g]);
+    llvm::sort(both);
+    SmallVector<Operation *> ops;
+    for (unsigned member : both) {
+      ops.push_back(graph.ops[member]);
+      if (isLate[member] != isLate[consumer])
+        return false;
+    }
+    return !isDelayed(a, b, consumer) && mayShareLoops(ops);
+  }
+
+  /// Whether a collective would start later if group `a` were computed with
+  /// `b`, to which `consumer` belongs: one of its operand, or one that waits
+  /// for what `a` computes without it.
+  bool isDelayed(unsigned a, unsigned b, unsigned consumer) {
+    bool waits = llvm::any_of(graph.sources[consumer], [&](unsigned source) {
+      return !graph.isCompute[source] && source > members[a].front();
+    });
+    for (unsigned member : members[a]) {
+      bool isNeeded = false;
+      for (unsigned user : graph.users[member]) {
+        bool isInside = group[user] == a || group[user] == b;
+        isNeeded |= isInside;
+        if (waits && !isInside)
+          return true;
+      }
+      if (isExchanged[member] || (isExchanged[consumer] && !isNeeded))
+        return true;
+    }
+    return false;
   }
 
   static bool usedOnlyBy(Operation *producer, Operation *consumer) {
@@ -277,13 +359,15 @@ private:
   }
 
   /// Whether merging two groups creates no cycle: no path leads from one of
-  /// them through a third group to the other.
-  bool mayMerge(unsigned a, unsigned b) {
+  /// them through a third group to the other. `last` is the last operation that
+  /// belongs to a group with others, so that no path leads back from the
+  /// operations after it.
+  bool mayMerge(unsigned a, unsigned b, unsigned last) {
     llvm::DenseSet<unsigned> visited;
     SmallVector<unsigned> worklist;
     auto leave = [&](unsigned node) {
       for (unsigned user : graph.users[node])
-        if (group[user] != a && group[user] != b &&
+        if (user <= last && group[user] != a && group[user] != b &&
             visited.insert(group[user]).second)
           worklist.push_back(group[user]);
     };
@@ -294,6 +378,8 @@ private:
       unsigned g = worklist.pop_back_val();
       for (unsigned member : members[g])
         for (unsigned user : graph.users[member]) {
+          if (user > last)
+            continue;
           if (group[user] == a || group[user] == b)
             return false;
           if (visited.insert(group[user]).second)
@@ -313,16 +399,18 @@ private:
   }
 
   const Dependences &graph;
-  std::vector<bool> uniform;
+  const GroupingOptions &options;
+  /// Of each operation.
+  std::vector<bool> isUniform, isLate, isExchanged;
 };
 
 } // namespace
 
-Grouping lockstep::groupOperations(Block &block, bool fuse,
+Grouping lockstep::groupOperations(Block &block, const GroupingOptions &options,
                                    const GroupingHooks &hooks) {
   Dependences graph(block, hooks.mustStay);
-  Merger merger(graph, hooks.isUniform);
-  if (fuse)
+  Merger merger(graph, options, hooks);
+  if (options.fuse)
     merger.run();
 
   // Topological order of the groups; among those that are ready, the first in

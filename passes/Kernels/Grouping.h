@@ -56,9 +56,15 @@ struct GroupingHooks {
   llvm::function_ref<bool(mlir::Operation *)> isScheduledLate;
 };
 
-/// Partitions `block`. Without `fuse`, each compute operation is alone (with
-/// the glue it needs).
-Grouping groupOperations(mlir::Block &block, bool fuse,
+struct GroupingOptions {
+  /// If not, each compute operation is alone (with the glue it needs).
+  bool fuse = true;
+  /// A library computes products: what follows one is not executed while its
+  /// results are in registers.
+  bool libraryProducts = false;
+};
+
+Grouping groupOperations(mlir::Block &block, const GroupingOptions &options,
                          const GroupingHooks &hooks);
 
 } // namespace lockstep

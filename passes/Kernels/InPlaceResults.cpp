@@ -34,10 +34,31 @@ Value OldValues::find(Value value) {
   return {};
 }
 
+/// Whether `op` computes each element of `result` after all reads of the same
+/// element of `argument`, also if common loops compute it with the operations
+/// before it.
+static bool isComputedAfterReads(OpResult result, linalg::GenericOp op,
+                                 BlockArgument argument) {
+  if (argument.use_empty() || !lockstep::isElementwise(op) ||
+      !op.getMatchingIndexingMap(op.getTiedOpOperand(result)).isIdentity())
+    return false;
+  return llvm::all_of(argument.getUses(), [&](OpOperand &use) {
+    auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+    return reader && !reader.isDpsInit(&use) &&
+           reader.getMatchingIndexingMap(&use).isIdentity() &&
+           (reader == op || (reader->getBlock() == op->getBlock() &&
+                             reader->isBeforeInBlock(op)));
+  });
+}
+
 /// Whether computing `result` in the memory of `argument` only overwrites
 /// elements that are not read afterwards.
 static bool mayReuseArgument(Value result, BlockArgument argument) {
-  if (!argument.hasOneUse() || argument.getType() != result.getType())
+  if (argument.getType() != result.getType())
+    return false;
+  if (auto generic = result.getDefiningOp<linalg::GenericOp>())
+    return isComputedAfterReads(cast<OpResult>(result), generic, argument);
+  if (!argument.hasOneUse())
     return false;
   OpOperand &use = *argument.use_begin();
   if (use.getOwner() != result.getDefiningOp())
@@ -45,16 +66,8 @@ static bool mayReuseArgument(Value result, BlockArgument argument) {
   if (auto loop = dyn_cast<scf::ForOp>(use.getOwner()))
     return loop.getTiedLoopInit(cast<OpResult>(result)) == &use;
   // The inserted elements do not depend on the argument, which has one use.
-  if (auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner()))
-    return &use == &insert.getDestMutable();
-  auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
-  return generic && lockstep::isElementwise(generic) &&
-         !generic.isDpsInit(&use) &&
-         generic.getMatchingIndexingMap(&use).isIdentity() &&
-         generic
-             .getMatchingIndexingMap(
-                 generic.getTiedOpOperand(cast<OpResult>(result)))
-             .isIdentity();
+  auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
+  return insert && &use == &insert.getDestMutable();
 }
 
 void lockstep::annotateInPlace(device::KernelOp kernel, OldValues &oldValues,

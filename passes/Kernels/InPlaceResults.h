@@ -27,8 +27,8 @@ private:
 
 /// Annotates which results of `kernel`, which computes `outputs` of a step from
 /// `arguments`, may be computed in place, in the memory of an argument. That is
-/// possible if only one element-wise operation reads the argument, at the
-/// positions that it writes, or one loop carries it. The old value of a
+/// possible if element-wise operations compute the result after all reads of
+/// the same elements, or one loop carries the argument. The old value of a
 /// variable is preferred for its new value. Code generation revokes the
 /// annotation if other operations of the kernel write to the result before.
 void annotateInPlace(device::KernelOp kernel, OldValues &oldValues,

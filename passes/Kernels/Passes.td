@@ -47,7 +47,9 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let description = [{
     An element-wise operation is fused into its users, unless recomputing it
     would cost more than storing its result. Broadcasts and transposes are
-    folded into the indexing maps of their users.
+    folded into the indexing maps of their users. A reduction over loops of one
+    iteration, such as the derivative of a broadcast that repeats nothing, is
+    element-wise, too.
 
     ```mlir
     // before
@@ -149,8 +151,13 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let summary = "outlines computations into kernels";
   let description = [{
     From here on a step is a graph of kernel invocations, collectives and
-    control flow. A kernel never mixes uniform and varying results. Without
-    `fuse`, every operation becomes a kernel of its own. A kernel is named
+    control flow. A kernel never mixes uniform and varying results. Small
+    operations share one, and so do larger ones that have outer loops in common,
+    if an iteration of these needs only what it computes itself, and little
+    enough for a cache: a softmax, or a norm, with what is computed of it. What
+    follows a product is in its kernel, but with `library-products` only a
+    rounding. Large operations whose result is exchanged do not wait for others.
+    Without `fuse`, every operation becomes a kernel of its own. A kernel is named
     after the step, a number, the function of the user's program that its main
     operation is in, if its location has one (`loc("norm"("model.py":8:3))`),
     and that operation.
@@ -166,7 +173,9 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
         : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     ```
   }];
-  let options = [Option<"fuse", "fuse", "bool", /*default=*/"true", "put several operations into one kernel">];
+  let options = [Option<"fuse", "fuse", "bool", /*default=*/"true", "put several operations into one kernel">,
+                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false",
+                        "a library computes products of matrices: what follows one, but for a rounding, is computed with the operations after it">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::tensor::TensorDialect", "::mlir::linalg::LinalgDialect"];
 }
 

@@ -2,11 +2,49 @@
 
 #include "passes/Kernels/Structure.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 
 bool lockstep::isProduct(linalg::LinalgOp op) {
   return op.getNumReductionLoops() > 0 && op.getNumDpsInputs() >= 2 &&
          op.getNumDpsInits() == 1;
+}
+
+/// The input of the generic of which `value`, in its body, is the element,
+/// possibly extended to a wider float; null if there is none.
+static OpOperand *getInput(linalg::GenericOp op, Value value) {
+  while (auto extend = value.getDefiningOp<arith::ExtFOp>())
+    value = extend.getIn();
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || argument.getOwner() != op.getBlock() ||
+      argument.getArgNumber() >= op.getNumDpsInputs())
+    return nullptr;
+  return op.getDpsInputOperand(argument.getArgNumber());
+}
+
+std::pair<OpOperand *, OpOperand *> lockstep::getFactors(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() == 0)
+    return {};
+  auto add = op.getBlock()
+                 ->getTerminator()
+                 ->getOperand(0)
+                 .getDefiningOp<arith::AddFOp>();
+  if (!add)
+    return {};
+  Value accumulator = op.getRegionOutputArgs()[0];
+  Value product = add.getLhs() == accumulator   ? add.getRhs()
+                  : add.getRhs() == accumulator ? add.getLhs()
+                                                : Value();
+  auto multiply = product ? product.getDefiningOp<arith::MulFOp>() : nullptr;
+  if (!multiply || !accumulator.hasOneUse())
+    return {};
+  OpOperand *lhs = getInput(op, multiply.getLhs());
+  OpOperand *rhs = getInput(op, multiply.getRhs());
+  if (!lhs || !rhs || lhs == rhs)
+    return {};
+  return {lhs, rhs};
 }
 
 bool lockstep::isElementwise(linalg::LinalgOp op) {

@@ -5,11 +5,19 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
+#include <utility>
+
 namespace lockstep {
 
 /// Whether `op` multiplies and adds over several inputs: a matrix product, a
 /// convolution or a gradient of one.
 bool isProduct(mlir::linalg::LinalgOp op);
+
+/// The two inputs whose product the body of `op` adds to its only result, as
+/// that of a product of matrices does, possibly extended to a wider float;
+/// nulls if it computes something else.
+std::pair<mlir::OpOperand *, mlir::OpOperand *>
+getFactors(mlir::linalg::GenericOp op);
 
 /// Whether `op` computes every element of its results from the elements of its
 /// inputs, without a reduction.
