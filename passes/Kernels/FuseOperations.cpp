@@ -32,11 +32,50 @@ namespace lockstep {
 
 namespace {
 
+/// Whether every element of the result is one of a smaller tensor, or a
+/// constant.
+bool isBroadcast(linalg::GenericOp op) {
+  auto result = cast<RankedTensorType>(op.getResultTypes().front());
+  return op.getNumReductionLoops() == 0 && op.getNumResults() == 1 &&
+         op.getBody()->without_terminator().empty() &&
+         result.hasStaticShape() &&
+         llvm::all_of(op.getDpsInputs(), [&](Value input) {
+           auto type = dyn_cast<RankedTensorType>(input.getType());
+           return !type || (type.hasStaticShape() &&
+                            type.getNumElements() < result.getNumElements());
+         });
+}
+
+/// Whether reading the inputs of `op` again in each of its users accesses no
+/// more memory than storing its result and reading that. Smaller tensors than
+/// the result do not count.
+bool readsLessThanResult(linalg::GenericOp op) {
+  constexpr int64_t fewElements = 1 << 10;
+  auto result = cast<RankedTensorType>(op.getResultTypes().front());
+  size_t inputs =
+      llvm::count_if(op.getDpsInputOperands(), [&](OpOperand *input) {
+        return op.getMatchingIndexingMap(input).isPermutation();
+      });
+  if (inputs <= 1 ||
+      (result.hasStaticShape() && result.getNumElements() < fewElements))
+    return true;
+  // A user that must read the stored result makes storing it free. Without
+  // one, with r readers: r * inputs <= inputs + 1 + r.
+  size_t mostReaders = (inputs + 1) / (inputs - 1), readers = 0;
+  for (Operation *user : op->getUsers()) {
+    auto reader = dyn_cast<linalg::GenericOp>(user);
+    if (!reader || isProduct(reader) || ++readers > mostReaders)
+      return false;
+  }
+  return true;
+}
+
 /// Whether computing `op` once for each of its users costs less than storing
 /// and loading its result.
 bool isCheapToRepeat(linalg::GenericOp op) {
   constexpr unsigned kMostOperations = 3, kMostInputs = 2;
-  if (op.getNumReductionLoops() > 0 || op.getNumDpsInputs() > kMostInputs)
+  if (op.getNumReductionLoops() > 0 || op.getNumDpsInputs() > kMostInputs ||
+      !readsLessThanResult(op))
     return false;
   unsigned operations = 0;
   for (Operation &inner : op.getBody()->without_terminator()) {
@@ -55,15 +94,41 @@ bool shouldFuse(OpOperand *operand) {
     return false;
   // Do not fuse into a product: it reads each element of its operands many
   // times.
-  if (isProduct(consumer))
+  if (isProduct(consumer) &&
+      !(isBroadcast(producer) && !getFactors(consumer).first))
     return false;
   // Recomputation makes the consumer larger: without a bound, a chain of values
   // that are each used twice (the rounds of a random number generator) would
   // grow exponentially.
   constexpr size_t kMostAfterRepeating = 16;
-  return producer->hasOneUse() ||
+  return producer->hasOneUse() || isBroadcast(producer) ||
          (isCheapToRepeat(producer) &&
           consumer.getBody()->getOperations().size() <= kMostAfterRepeating);
+}
+
+/// Whether an element-wise operation only reads tensors that have been given
+/// dimensions of size one, and is read by other computations: it is computed
+/// without these dimensions.
+bool hasAddedDimensions(OpOperand *operand) {
+  auto op = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  return op && lockstep::isElementwise(op) &&
+         llvm::all_of(
+             op.getDpsInputs(),
+             [](Value input) {
+               auto expand = input.getDefiningOp<tensor::ExpandShapeOp>();
+               return !isa<RankedTensorType>(input.getType()) ||
+                      (expand && expand.getResultType().hasStaticShape() &&
+                       expand.getResultType().getNumElements() > 0 &&
+                       llvm::all_of(
+                           expand.getReassociationIndices(), [&](auto &group) {
+                             return llvm::count_if(group, [&](int64_t dim) {
+                                      return expand.getResultType().getDimSize(
+                                                 dim) != 1;
+                                    }) <= 1;
+                           }));
+             }) &&
+         llvm::all_of(op->getUsers(),
+                      llvm::IsaPred<linalg::LinalgOp, tensor::CollapseShapeOp>);
 }
 
 /// Applies patterns to a fixed point, except to terminators: that of a step has
@@ -91,9 +156,39 @@ void addTensorCanonicalizations(RewritePatternSet &patterns) {
   addCanonicalizations(patterns, {"linalg", "tensor", "arith"});
 }
 
+/// Makes reductions over loops of one iteration element-wise. The derivative of
+/// a broadcast that repeats nothing is such a sum.
+void dropUnitReductions(func::FuncOp function) {
+  SmallVector<linalg::GenericOp> ops;
+  function.walk([&](linalg::GenericOp op) {
+    SmallVector<unsigned> dims;
+    op.getReductionDims(dims);
+    if (!dims.empty() && !getFactors(op).first &&
+        llvm::none_of(op.getStaticLoopRanges(), ShapedType::isDynamic) &&
+        llvm::all_of(dims, [&](unsigned dim) {
+          return op.getStaticLoopRanges()[dim] == 1;
+        }))
+      ops.push_back(op);
+  });
+  linalg::ControlDropUnitDims control;
+  control.controlFn = [](Operation *op) {
+    SmallVector<unsigned> dims;
+    cast<linalg::GenericOp>(op).getReductionDims(dims);
+    return dims;
+  };
+  IRRewriter rewriter(function.getContext());
+  for (linalg::GenericOp op : ops) {
+    rewriter.setInsertionPoint(op);
+    auto dropped = linalg::dropUnitDims(rewriter, op, control);
+    if (succeeded(dropped))
+      rewriter.replaceOp(op, dropped->replacements);
+  }
+}
+
 struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    dropUnitReductions(getOperation());
     // First, because an operation that reads its destination would, after
     // fusion, read elements that it has written itself.
     RewritePatternSet inputs(context);
@@ -108,6 +203,8 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
       return signalPassFailure();
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
+    linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns,
+                                                       hasAddedDimensions);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     linalg::populateConstantFoldLinalgOperations(
         patterns, [](OpOperand *) { return true; });

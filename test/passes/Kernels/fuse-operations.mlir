@@ -286,16 +286,16 @@ func.func @both_ways(%dy: tensor<64x128xf32>, %x: tensor<64x32xf32>, %w: tensor<
 #read = affine_map<(i, j) -> (i)>
 #kept = affine_map<(i, j) -> (j)>
 // CHECK-LABEL: func.func @update_then_sum
-func.func @update_then_sum(%a: tensor<1xf32>, %b: tensor<1xf32>, %start: tensor<2xf32>) -> tensor<2xf32> {
-  // CHECK: linalg.generic {{.*}} ins(%arg1, %arg0 : tensor<1xf32>, tensor<1xf32>) outs(%arg2 : tensor<2xf32>)
+func.func @update_then_sum(%a: tensor<3xf32>, %b: tensor<3xf32>, %start: tensor<2xf32>) -> tensor<2xf32> {
+  // CHECK: linalg.generic {{.*}} ins(%arg1, %arg0 : tensor<3xf32>, tensor<3xf32>) outs(%arg2 : tensor<2xf32>)
   // CHECK-NOT: linalg.generic
-  %u = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%b : tensor<1xf32>) outs(%a : tensor<1xf32>) {
+  %u = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%b : tensor<3xf32>) outs(%a : tensor<3xf32>) {
   ^bb0(%x: f32, %old: f32):
     %s = arith.addf %old, %x : f32
     linalg.yield %s : f32
-  } -> tensor<1xf32>
+  } -> tensor<3xf32>
   %r = linalg.generic {indexing_maps = [#read, #kept], iterator_types = ["reduction", "parallel"]}
-      ins(%u : tensor<1xf32>) outs(%start : tensor<2xf32>) {
+      ins(%u : tensor<3xf32>) outs(%start : tensor<2xf32>) {
   ^bb0(%x: f32, %sum: f32):
     %s = arith.addf %sum, %x : f32
     linalg.yield %s : f32
@@ -356,4 +356,85 @@ func.func @forgotten_size(%x: tensor<2xf32>) -> tensor<?xf32> {
     linalg.yield %s : f32
   } -> tensor<?xf32>
   return %y : tensor<?xf32>
+}
+
+// -----
+
+// A sum over a loop of one iteration, as of the derivative of a mean that keeps its dimension, becomes element-wise, and what it reads is read
+// without the dimension: both are fused with what follows.
+#id2 = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+// CHECK: #[[ROW:.*]] = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func.func @kept_dimension
+// CHECK-SAME: %[[MEAN:.*]]: tensor<256xf32>, %[[X:.*]]: tensor<256x64xf32>
+func.func @kept_dimension(%mean: tensor<256xf32>, %x: tensor<256x64xf32>) -> tensor<256x64xf32> {
+  // CHECK: %[[R:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[ROW]], #{{.*}}], iterator_types = ["parallel", "parallel"]} ins(%[[X]], %[[MEAN]] :
+  // CHECK: arith.negf
+  // CHECK: arith.addf
+  // CHECK: arith.addf
+  // CHECK: return %[[R]]
+  %zero = arith.constant 0.0 : f32
+  %kept = tensor.expand_shape %mean [[0, 1]] output_shape [256, 1] : tensor<256xf32> into tensor<256x1xf32>
+  %e1 = tensor.empty() : tensor<256x1xf32>
+  %negative = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%kept : tensor<256x1xf32>) outs(%e1 : tensor<256x1xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  } -> tensor<256x1xf32>
+  %e = tensor.empty() : tensor<256xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256xf32>) -> tensor<256xf32>
+  %sum = linalg.generic {indexing_maps = [#id2, #row], iterator_types = ["parallel", "reduction"]} ins(%negative : tensor<256x1xf32>) outs(%f : tensor<256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<256xf32>
+  %o = tensor.empty() : tensor<256x64xf32>
+  %r = linalg.generic {indexing_maps = [#id2, #row, #id2], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : tensor<256x64xf32>, tensor<256xf32>) outs(%o : tensor<256x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<256x64xf32>
+  return %r : tensor<256x64xf32>
+}
+
+// -----
+
+// A broadcast is read where it comes from by all of its users, however much they compute.
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func.func @broadcast
+func.func @broadcast(%bias: tensor<64xf32>, %x: tensor<256x64xf32>) -> (tensor<256x64xf32>, tensor<256x64xf32>) {
+  // CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<64xf32>, tensor<256x64xf32>)
+  // CHECK-NOT: linalg.generic
+  %e = tensor.empty() : tensor<256x64xf32>
+  %wide = linalg.generic {indexing_maps = [#column, #id], iterator_types = ["parallel", "parallel"]} ins(%bias : tensor<64xf32>) outs(%e : tensor<256x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<256x64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%wide, %x : tensor<256x64xf32>, tensor<256x64xf32>) outs(%e : tensor<256x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.mulf %0, %0 : f32
+    %2 = arith.mulf %1, %0 : f32
+    %3 = arith.mulf %2, %0 : f32
+    %4 = arith.mulf %3, %0 : f32
+    %5 = arith.mulf %4, %0 : f32
+    %6 = arith.mulf %5, %0 : f32
+    %7 = arith.mulf %6, %0 : f32
+    %8 = arith.mulf %7, %0 : f32
+    %9 = arith.mulf %8, %0 : f32
+    %10 = arith.mulf %9, %0 : f32
+    %11 = arith.mulf %10, %0 : f32
+    %12 = arith.mulf %11, %0 : f32
+    %13 = arith.mulf %12, %0 : f32
+    %14 = arith.mulf %13, %0 : f32
+    %15 = arith.mulf %14, %0 : f32
+    linalg.yield %15 : f32
+  } -> tensor<256x64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %wide : tensor<256x64xf32>, tensor<256x64xf32>) outs(%e : tensor<256x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.subf %b, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<256x64xf32>
+  return %r, %s : tensor<256x64xf32>, tensor<256x64xf32>
 }

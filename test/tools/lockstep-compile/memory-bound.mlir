@@ -10,13 +10,13 @@
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --topology=ethernet-25g --memory-bound=120000 --remarks=bound, -o %t.divided.lockstep 2>&1 | FileCheck %s --check-prefix=DIVIDED
 // RUN: lockstep-inspect %t.divided.lockstep --show remarks | FileCheck %s --check-prefix=KEPT
 // RUN: lockstep-simulate %t.divided.lockstep --format=json | FileCheck %s --check-prefix=DIVIDED-BYTES
-// DIVIDED: model.py:47: remark [schedule]: without a bound, the schedule needs 177472 bytes in a process with one replica, more than 120000; one with optimal buckets, divided variables needs 118272, and by the model of 'ethernet-25g' a step takes {{.*}} us instead of {{.*}} us
-// DIVIDED-BYTES: "memory_bytes": 118272
+// DIVIDED: model.py:47: remark [schedule]: without a bound, the schedule needs 177472 bytes in a process with one replica, more than 120000; one with optimal buckets, divided variables needs 117632, and by the model of 'ethernet-25g' a step takes {{.*}} us instead of {{.*}} us
+// DIVIDED-BYTES: "memory_bytes": 117632
 // KEPT: schedule analysis model.py:47 without a bound, the schedule needs 177472 bytes
 
 // The sizes of buckets that are compared depend on what the step exchanges.
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --topology=ethernet-25g --memory-bound=110144 --remarks=bound, -o %t.small.lockstep 2>&1 | FileCheck %s --check-prefix=SMALL
-// SMALL: one with buckets of at most 8.00 KiB, divided variables needs 110144, and
+// SMALL: one with buckets of at most 16.0 KiB, divided variables, no overlap needs 108928, and
 
 // What the user has chosen stays.
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --topology=ethernet-25g --shard-update=off --memory-bound=170000 --remarks=bound, -o %t.whole.lockstep 2>&1 | FileCheck %s --check-prefix=WHOLE
@@ -34,7 +34,7 @@
 // SINGLE-COUNT-2: collective.start all_reduce
 
 // RUN: not lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --topology=ethernet-25g --memory-bound=100000 -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=LEAST
-// LEAST: model.py:47:1: error: expected at most 100000 bytes in a process with one replica, found 109504 (107 KiB) with the schedule that needs least
+// LEAST: model.py:47:1: error: expected at most 100000 bytes in a process with one replica, found 108864 (106 KiB) with the schedule that needs least
 // RUN: not lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 -O0 --memory-bound=177472 -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=O0
 // O0: model.py:47:1: error: expected at most 177472 bytes in a process with one replica, found 459968 (449 KiB) with the schedule that needs least
 
