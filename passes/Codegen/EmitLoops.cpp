@@ -59,7 +59,7 @@ public:
     ranges = getTileRanges(
         builder, loc, tile, sizes, splits,
         SmallVector<int64_t>(splits.size(), splitsInner ? kInnerMultiple : 1));
-    rows = findRowBuffers(group);
+    rows = findRowBuffers(group, group.depth);
     for (auto &[buffer, indices] : rows)
       shrink(buffer, indices);
     emitOuterLoops(0);
@@ -82,11 +82,7 @@ private:
   /// Shrinks a buffer to one row, as each iteration of the outer loops needs
   /// only one.
   void shrink(Value buffer, ArrayRef<unsigned> indices) {
-    auto type = cast<MemRefType>(buffer.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    for (unsigned index : indices)
-      shape[index] = 1;
-    buffer.setType(MemRefType::get(shape, type.getElementType()));
+    buffer.setType(getRowType(cast<MemRefType>(buffer.getType()), indices));
   }
 
   void emitOuterLoops(unsigned loop) {

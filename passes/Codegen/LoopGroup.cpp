@@ -49,7 +49,7 @@ std::optional<LoopStage> lockstep::makeStage(linalg::GenericOp op) {
       return std::nullopt;
   AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   for (OpOperand &init : op.getDpsInitsMutable())
-    if (op.getMatchingIndexingMap(&init).getNumResults() != out.getNumResults())
+    if (op.getMatchingIndexingMap(&init) != out)
       return std::nullopt;
   llvm::SmallDenseSet<unsigned> seen;
   for (AffineExpr result : out.getResults()) {
@@ -230,6 +230,18 @@ static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage,
   return 0;
 }
 
+bool lockstep::sharesAllLoops(ArrayRef<LoopStage> stages, const LoopStage &next,
+                              const Aliases &aliases) {
+  size_t depth = next.parallelDims.size();
+  bool isElementwise = llvm::all_of(stages, [&](const LoopStage &stage) {
+    return stage.reductionDims.empty() && stage.parallelDims.size() == depth;
+  });
+  LoopGroup group;
+  group.stages.assign(stages.begin(), stages.end());
+  return isElementwise && next.reductionDims.empty() &&
+         getCommonDepth(group, next, depth, aliases) == depth;
+}
+
 /// Reduces the depth so that at least one stage has an inner loop, which can be
 /// vectorized.
 static void finish(LoopGroup &group) {
@@ -288,9 +300,9 @@ lockstep::groupStages(Block &block, const Aliases &aliases,
   return groups;
 }
 
-llvm::DenseMap<Value, SmallVector<unsigned>>
-lockstep::findRowBuffers(const LoopGroup &group) {
-  llvm::DenseMap<Value, SmallVector<unsigned>> rows;
+llvm::MapVector<Value, SmallVector<unsigned>>
+lockstep::findRowBuffers(const LoopGroup &group, unsigned depth) {
+  llvm::MapVector<Value, SmallVector<unsigned>> rows;
   if (group.stages.size() < 2)
     return rows;
   for (const LoopStage &stage : group.stages)
@@ -305,9 +317,16 @@ lockstep::findRowBuffers(const LoopGroup &group) {
       });
       auto indices = getOuterIndices(
           linalg::GenericOp(stage.op).getMatchingIndexingMap(&init),
-          ArrayRef(stage.parallelDims).take_front(group.depth));
+          ArrayRef(stage.parallelDims).take_front(depth));
       if (isPrivate && indices)
         rows[buffer] = *indices;
     }
   return rows;
+}
+
+MemRefType lockstep::getRowType(MemRefType type, ArrayRef<unsigned> indices) {
+  SmallVector<int64_t> shape(type.getShape());
+  for (unsigned index : indices)
+    shape[index] = 1;
+  return MemRefType::get(shape, type.getElementType());
 }

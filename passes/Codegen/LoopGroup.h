@@ -6,6 +6,7 @@
 #include "passes/Codegen/Aliases.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace lockstep {
 
@@ -59,6 +60,11 @@ bool runsAlongRows(const LoopStage &stage);
 /// that it is computed in vector registers.
 bool keepsRowInRegisters(const LoopStage &stage, unsigned row);
 
+/// Whether neither `next` nor any of `stages` is a reduction, and all have the
+/// same loops: an iteration accesses no element that another one writes.
+bool sharesAllLoops(llvm::ArrayRef<LoopStage> stages, const LoopStage &next,
+                    const Aliases &aliases);
+
 /// Divides the generics of the block into groups, in order, without those for
 /// which `isExcluded` holds. Operations for which `isTransparent` holds may be
 /// between members of a group.
@@ -69,11 +75,14 @@ llvm::SmallVector<LoopGroup> groupStages(
         [](mlir::Operation *) { return false; });
 
 /// Finds buffers that only this group uses, and of which each iteration of the
-/// outer loops needs only one row, so that they can be shrunk to it. Returns
-/// them with the positions of the indices that become zero, one for each outer
-/// loop.
-llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>
-findRowBuffers(const LoopGroup &group);
+/// `depth` outer loops needs only one row, so that they can be shrunk to it.
+/// Returns them with the positions of the indices that become zero, one for
+/// each outer loop.
+llvm::MapVector<mlir::Value, llvm::SmallVector<unsigned>>
+findRowBuffers(const LoopGroup &group, unsigned depth);
+/// The type of such a buffer after it has been shrunk.
+mlir::MemRefType getRowType(mlir::MemRefType type,
+                            llvm::ArrayRef<unsigned> indices);
 
 } // namespace lockstep
 

@@ -4,6 +4,7 @@
 #define LOCKSTEP_PASSES_CODEGEN_SCALARBODY_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace lockstep {
 
@@ -13,7 +14,7 @@ class ScalarBody {
 public:
   /// Buffers that have been shrunk to one row, with the positions of the
   /// indices that are zero.
-  using Rows = llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>;
+  using Rows = llvm::MapVector<mlir::Value, llvm::SmallVector<unsigned>>;
 
   /// The current elements of buffers, which need not be loaded.
   using Elements = llvm::DenseMap<mlir::Value, mlir::Value>;

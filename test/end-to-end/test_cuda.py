@@ -340,8 +340,10 @@ def test_assembler(tools, compiled, tmp_path, name, target, options):
         )
         assert found
         for kernel, stack, spills in found:
+            # Tiles are in registers; a branch may have more buffers than there
+            # are registers.
             is_product = re.search("product|matmul|conv", kernel)
-            most = 64 if is_product else 0
+            most = 64 if is_product else 512 if "_if$" in kernel else 0
             assert int(stack) <= most and int(spills) <= most, kernel
         code.append(output.read_bytes())
     assert code[0] == code[1]

@@ -30,20 +30,31 @@ public:
     for (unsigned dim : ArrayRef(first.parallelDims).take_front(phase.depth))
       sizes.push_back(builder.getIndexAttr(first.sizes[dim]));
     if (phase.kind == Phase::Kind::BlockPerIteration) {
+      for (const auto &[buffer, indices] : phase.rows)
+        moveToSharedMemory(buffer, indices);
       SmallVector<Value> outer = delinearize(block, sizes);
-      for (auto [i, stage] : llvm::enumerate(group.stages)) {
-        if (i > 0)
+      ArrayRef<LoopStage> left = group.stages;
+      for (size_t length : phase.runs) {
+        if (left.size() < group.stages.size())
           barrier();
-        emitShared(stage.op,
-                   ArrayRef(stage.parallelDims).take_front(phase.depth), outer);
+        emitRun(left.take_front(length), outer, phase.registers);
+        left = left.drop_front(length);
       }
+    } else if (phase.kind == Phase::Kind::BlockPerColumns) {
+      emitColumns(phase, sizes);
     } else {
-      Value number = getNumber();
-      onlyIf(isBelow(number, constant(phase.iterations)), [&] {
+      auto emit = [&](Value number, ValueRange = {}) -> SmallVector<Value> {
         SmallVector<Value> outer = delinearize(number, sizes);
         for (const LoopStage &stage : group.stages)
-          emitIteration(stage.op, stage.parallelDims, outer);
-      });
+          emitIteration(stage, outer, phase.registers);
+        return {};
+      };
+      int64_t all = phase.blocks * threads;
+      if (all < phase.iterations)
+        loop(getNumber(), constant(phase.iterations), constant(all), {}, emit);
+      else
+        onlyIf(isBelow(getNumber(), constant(phase.iterations)),
+               [&] { emit(getNumber()); });
     }
     for (const LoopStage &stage : group.stages)
       linalg::GenericOp(stage.op).erase();
@@ -74,6 +85,8 @@ public:
   /// and have the same values. A barrier separates each write from what other
   /// threads have read before, and read afterwards.
   void emitBlock() {
+    // It may have many operations, whose code unrolling would make too long.
+    unrolls = false;
     SmallVector<Operation *> writers;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<linalg::GenericOp>(op)) {
@@ -168,13 +181,111 @@ private:
     return loops;
   }
 
-  /// One thread executes an iteration of the outer loops.
-  void emitIteration(linalg::GenericOp op, ArrayRef<unsigned> outerDims,
-                     ArrayRef<Value> outer) {
-    Loops loops =
-        getLoops(op, ArrayRef(outerDims).take_front(outer.size()), outer);
-    emitSequentially(op, loops, loops.parallel,
-                     [&] { emitElement(op, loops); });
+  /// Makes an intermediate buffer a row in the shared memory of the block.
+  void moveToSharedMemory(Value buffer, ArrayRef<unsigned> indices) {
+    auto type = getRowType(cast<MemRefType>(buffer.getType()), indices);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(buffer);
+    Value row = getShared(createShared(type.getShape(), type.getElementType()));
+    rows[row] = SmallVector<unsigned>(indices);
+    Operation *alloc = buffer.getDefiningOp();
+    buffer.replaceAllUsesWith(row);
+    alloc->erase();
+  }
+
+  /// One thread executes an iteration of the outer loops, which has no other
+  /// ones than those of reductions. What an operation computes is not loaded by
+  /// the next ones, and not stored if it is one of `registers`.
+  void emitIteration(const LoopStage &stage, ArrayRef<Value> outer,
+                     const llvm::SmallDenseSet<Value> &registers) {
+    linalg::GenericOp op = stage.op;
+    Loops loops = getLoops(op, stage.parallelDims, outer);
+    for (auto [init, result] :
+         llvm::zip_equal(op.getDpsInitsMutable(), evaluate(op, loops))) {
+      elements[init.get()] = result;
+      if (!registers.contains(init.get()))
+        memref::StoreOp::create(builder, loc, result, init.get(),
+                                getBody(op, loops).getIndices(init));
+    }
+  }
+
+  /// The threads of a block share an iteration of the outer loops: of a
+  /// reduction, or of stages whose inner loops are the same.
+  void emitRun(ArrayRef<LoopStage> stages, ArrayRef<Value> outer,
+               const llvm::SmallDenseSet<Value> &registers) {
+    const LoopStage &first = stages.front();
+    if (!first.reductionDims.empty())
+      return emitShared(first.op,
+                        ArrayRef(first.parallelDims).take_front(outer.size()),
+                        outer);
+    SmallVector<OpFoldResult> sizes = llvm::map_to_vector(
+        ArrayRef(first.parallelDims).drop_front(outer.size()),
+        [&](unsigned dim) -> OpFoldResult {
+          return builder.getIndexAttr(first.sizes[dim]);
+        });
+    share(thread, threads, sizes, {},
+          [&](ArrayRef<Value> inner, ValueRange) -> SmallVector<Value> {
+            SmallVector<Value> all(outer);
+            llvm::append_range(all, inner);
+            for (const LoopStage &stage : stages)
+              emitIteration(stage, all, registers);
+            elements.clear();
+            return {};
+          });
+  }
+
+  /// The results of one iteration of the parallel loops.
+  SmallVector<Value> evaluate(linalg::GenericOp op, Loops &loops) {
+    if (loops.reduction.empty())
+      return getBody(op, loops).evaluate();
+    return emitOrderedLoops(op, loops, loops.reduction, loadInits(op, loops));
+  }
+
+  SmallVector<Value> loadInits(linalg::GenericOp op, Loops &loops) {
+    SmallVector<Value> initial;
+    for (OpOperand &init : op.getDpsInitsMutable())
+      initial.push_back(getBody(op, loops).load(init));
+    return initial;
+  }
+
+  ScalarBody getBody(linalg::GenericOp op, const Loops &loops) {
+    return {builder, op, loops.dims, &rows, &elements};
+  }
+
+  /// A block computes neighboring reductions: neighboring threads read
+  /// neighboring columns of a row, and combine what those of other rows have
+  /// added. The threads of the first row do the rest.
+  void emitColumns(const Phase &phase, ArrayRef<OpFoldResult> sizes) {
+    Value width = constant(kBlockColumns);
+    Value column = arith::RemUIOp::create(builder, loc, thread, width),
+          row = arith::DivUIOp::create(builder, loc, thread, width);
+    Value number = arith::AddIOp::create(
+        builder, loc, arith::MulIOp::create(builder, loc, block, width),
+        column);
+    Value isInside = isBelow(number, constant(phase.iterations));
+    Value isFirstRow = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, row, constant(0));
+    Value stores = arith::AndIOp::create(builder, loc, isInside, isFirstRow);
+    // The others compute what the last column needs.
+    SmallVector<Value> outer =
+        delinearize(arith::MinUIOp::create(builder, loc, number,
+                                           constant(phase.iterations - 1)),
+                    sizes);
+    for (const LoopStage &stage : phase.group->stages) {
+      linalg::GenericOp op = stage.op;
+      Loops loops = getLoops(op, stage.parallelDims, outer);
+      if (loops.reduction.empty()) {
+        onlyIf(stores, [&] { emitElement(op, loops); });
+      } else {
+        Combiner combiner = *matchCombiner(op);
+        Value own =
+            reduceShare(op, loops, combiner, row, threads / kBlockColumns);
+        Value total = combineShares(own, combiner, kBlockColumns);
+        onlyIf(stores, [&] { storeTotal(op, loops, combiner, total); });
+      }
+      // Others may read it, or use the same memory for their sums.
+      barrier();
+    }
   }
 
   /// Loops over these dimensions, in order.
@@ -192,19 +303,15 @@ private:
          });
   }
 
-  /// One thread computes the results of one iteration of the parallel loops.
+  /// One thread computes and stores the results of one iteration of the
+  /// parallel loops.
   void emitElement(linalg::GenericOp op, Loops &loops) {
-    if (!keepsResults(op, loops))
-      return emitSequentially(op, loops, loops.reduction, [&] {
-        ScalarBody body(builder, op, loops.dims);
-        body.store(body.evaluate());
-      });
-    SmallVector<Value> initial;
-    for (OpOperand &init : op.getDpsInitsMutable())
-      initial.push_back(ScalarBody(builder, op, loops.dims).load(init));
-    SmallVector<Value> results =
-        emitOrderedLoops(op, loops, loops.reduction, initial);
-    ScalarBody(builder, op, loops.dims).store(results);
+    if (loops.reduction.empty() || keepsResults(op, loops))
+      return getBody(op, loops).store(evaluate(op, loops));
+    emitSequentially(op, loops, loops.reduction, [&] {
+      ScalarBody body = getBody(op, loops);
+      body.store(body.evaluate());
+    });
   }
 
   /// Whether all reduction loops have the same elements as results, so that
@@ -223,7 +330,7 @@ private:
                                       ArrayRef<unsigned> order,
                                       ValueRange accumulators) {
     if (order.empty())
-      return ScalarBody(builder, op, loops.dims).evaluate(accumulators);
+      return getBody(op, loops).evaluate(accumulators);
     unsigned dim = order.front();
     return loop(constant(0), toValue(loops.ranges[dim].size), constant(1),
                 accumulators,
@@ -233,26 +340,6 @@ private:
                                           carried);
                 })
         .getResults();
-  }
-
-  static std::optional<int64_t> multiply(ArrayRef<OpFoldResult> sizes) {
-    int64_t product = 1;
-    for (OpFoldResult size : sizes) {
-      std::optional<int64_t> fixed = getConstantIntValue(size);
-      if (!fixed)
-        return std::nullopt;
-      product *= *fixed;
-    }
-    return product;
-  }
-
-  Value multiplyValues(ArrayRef<OpFoldResult> sizes) {
-    if (std::optional<int64_t> fixed = multiply(sizes))
-      return constant(*fixed);
-    Value product = constant(1);
-    for (OpFoldResult size : sizes)
-      product = arith::MulIOp::create(builder, loc, product, toValue(size));
-    return product;
   }
 
   /// The threads of a block share an iteration of the outer loops.
@@ -274,14 +361,13 @@ private:
         return emitSequentially(op, loops, loops.parallel, [&] {
           emitBlockReduction(op, loops, *combiner);
         });
-    loop(thread, multiplyValues(results), constant(threads), {},
-         [&](Value number, ValueRange) -> SmallVector<Value> {
-           for (auto [dim, index] :
-                llvm::zip(loops.parallel, delinearize(number, results)))
-             loops.dims[dim] = index;
-           emitElement(op, loops);
-           return {};
-         });
+    share(thread, threads, results, {},
+          [&](ArrayRef<Value> indices, ValueRange) -> SmallVector<Value> {
+            for (auto [dim, index] : llvm::zip(loops.parallel, indices))
+              loops.dims[dim] = index;
+            emitElement(op, loops);
+            return {};
+          });
   }
 
   /// Whether different iterations of the parallel loops write different
@@ -303,25 +389,48 @@ private:
   /// results of the threads are combined in a tree, in shared memory.
   void emitBlockReduction(linalg::GenericOp op, Loops &loops,
                           const Combiner &combiner) {
+    Value own = reduceShare(op, loops, combiner, thread, threads);
+    Value total = combineShares(own, combiner, /*width=*/1);
+    onlyIf(isFirstThread(), [&] { storeTotal(op, loops, combiner, total); });
+    // The next reduction uses the same memory.
+    barrier();
+  }
+
+  /// Combines what the result has with the total of a reduction.
+  void storeTotal(linalg::GenericOp op, Loops &loops, const Combiner &combiner,
+                  Value total) {
+    ScalarBody body = getBody(op, loops);
+    body.store(combiner.combine(builder, loc,
+                                body.load(*op.getDpsInitOperand(0)), total));
+  }
+
+  /// What a thread reduces: every `count`-th element, from `first` on.
+  Value reduceShare(linalg::GenericOp op, Loops &loops,
+                    const Combiner &combiner, Value first, int64_t count) {
     Value neutral = arith::ConstantOp::create(builder, loc, combiner.neutral);
-    SmallVector<OpFoldResult> sizes = loops.sizesOf(loops.reduction);
     Value own =
-        loop(thread, multiplyValues(sizes), constant(threads), neutral,
-             [&](Value number, ValueRange carried) {
-               for (auto [dim, index] :
-                    llvm::zip(loops.reduction, delinearize(number, sizes)))
-                 loops.dims[dim] = index;
-               return ScalarBody(builder, op, loops.dims).evaluate(carried);
-             })
-            .getResult(0);
+        share(first, count, loops.sizesOf(loops.reduction), neutral,
+              [&](ArrayRef<Value> indices, ValueRange carried) {
+                for (auto [dim, index] : llvm::zip(loops.reduction, indices))
+                  loops.dims[dim] = index;
+                return getBody(op, loops).evaluate(carried);
+              })
+            .front();
     for (unsigned dim : loops.reduction)
       loops.dims[dim] = Value();
-    memref::GlobalOp &memory = shared[neutral.getType()];
+    return own;
+  }
+
+  /// Combines the values of threads whose numbers have the same remainder by
+  /// `width`, in a tree, in shared memory. Returns the total, which the first
+  /// `width` threads may use before the next barrier.
+  Value combineShares(Value own, const Combiner &combiner, int64_t width) {
+    memref::GlobalOp &memory = shared[own.getType()];
     if (!memory)
-      memory = createShared(threads, neutral.getType());
+      memory = createShared(threads, own.getType());
     Value partial = getShared(memory);
     memref::StoreOp::create(builder, loc, own, partial, thread);
-    for (int64_t half = threads / 2; half > 0; half /= 2) {
+    for (int64_t half = threads / 2; half >= width; half /= 2) {
       barrier();
       onlyIf(isBelow(thread, constant(half)), [&] {
         Value other =
@@ -332,19 +441,16 @@ private:
         memref::StoreOp::create(builder, loc, sum, partial, thread);
       });
     }
-    // The first thread has stored the total itself.
-    onlyIf(isFirstThread(), [&] {
-      ScalarBody body(builder, op, loops.dims);
-      Value total = memref::LoadOp::create(builder, loc, partial, constant(0));
-      body.store(combiner.combine(builder, loc,
-                                  body.load(*op.getDpsInitOperand(0)), total));
-    });
-    // The next reduction uses the same memory.
-    barrier();
+    // Each of the first threads has stored its total itself.
+    return memref::LoadOp::create(builder, loc, partial, thread);
   }
 
   /// Of each type, an element for each thread.
   llvm::DenseMap<Type, memref::GlobalOp> shared;
+  /// Buffers that are rows in shared memory.
+  ScalarBody::Rows rows;
+  /// What the thread has computed, of each buffer, in its only iteration.
+  ScalarBody::Elements elements;
 };
 } // namespace
 

@@ -49,11 +49,17 @@ static LogicalResult checkOperations(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+/// The numbers of the intermediate buffers of a function, in its order.
+using BufferSet = llvm::SmallDenseSet<unsigned>;
+
 /// Gives each intermediate buffer a place of its own in working memory, the
-/// same in all phases. Returns the number of bytes.
-static FailureOr<int64_t> chooseOffsets(func::FuncOp function) {
+/// same in all phases, but for those in `elsewhere`. Returns the number of
+/// bytes.
+static FailureOr<int64_t> chooseOffsets(func::FuncOp function,
+                                        const BufferSet &elsewhere) {
   Builder builder(function.getContext());
   int64_t bytes = 0;
+  unsigned number = 0;
   WalkResult result = function.walk([&](memref::AllocOp alloc) {
     MemRefType type = alloc.getType();
     if (!type.hasStaticShape())
@@ -61,6 +67,8 @@ static FailureOr<int64_t> chooseOffsets(func::FuncOp function) {
           alloc.emitError("expected intermediate values of static "
                           "shape, found ")
           << type);
+    if (elsewhere.contains(number++))
+      return WalkResult::advance();
     alloc->setAttr(kOffsetAttr, builder.getI64IntegerAttr(bytes));
     bytes += llvm::alignTo(type.getNumElements() *
                                getElementBytes(type.getElementType()),
@@ -69,23 +77,28 @@ static FailureOr<int64_t> chooseOffsets(func::FuncOp function) {
   });
   if (result.wasInterrupted())
     return failure();
-  function.walk([](memref::DeallocOp dealloc) { dealloc.erase(); });
   return bytes;
 }
 
-/// Replaces the intermediate buffers by views of the argument `scratch`.
-static void placeBuffers(func::FuncOp function, Value scratch) {
+/// Replaces the intermediate buffers by views of working memory, the last
+/// buffer, but for those that this phase does not have there.
+static void placeBuffers(func::FuncOp function) {
   SmallVector<memref::AllocOp> allocs;
   function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
   OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
   for (memref::AllocOp alloc : allocs) {
-    Value offset = arith::ConstantIndexOp::create(
-        builder, alloc.getLoc(),
-        alloc->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt());
-    Value place =
-        memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
-                               scratch, offset, ValueRange());
-    alloc.replaceAllUsesWith(place);
+    if (!alloc->use_empty()) {
+      assert(function->hasAttr(kHasScratchAttr) && "expected working memory");
+      Value scratch = function.getArgument(
+          function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt() - 1);
+      Value offset = arith::ConstantIndexOp::create(
+          builder, alloc.getLoc(),
+          alloc->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt());
+      Value place =
+          memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
+                                 scratch, offset, ValueRange());
+      alloc.replaceAllUsesWith(place);
+    }
     alloc.erase();
   }
 }
@@ -120,17 +133,19 @@ struct LowerKernelPhases
   LogicalResult lower(func::FuncOp function) {
     if (failed(checkOperations(function)))
       return failure();
-    FailureOr<int64_t> bytes = chooseOffsets(function);
-    if (failed(bytes))
+    GpuProductOptions options{tf32, libraryProducts};
+    function.walk([](memref::DeallocOp dealloc) { dealloc.erase(); });
+    FailureOr<BufferSet> elsewhere = findOutsideOfMemory(function, options);
+    if (failed(elsewhere))
       return failure();
+    int64_t bytes = *chooseOffsets(function, *elsewhere);
     replaceTile(function);
-    addScratch(function, *bytes);
+    addScratch(function, bytes);
 
     OpBuilder builder(function);
     SmallVector<int64_t> launches;
     std::string symbol = runtime::gpuSymbol(function.getSymName().str());
     SmallVector<int64_t> products;
-    GpuProductOptions options{tf32, libraryProducts};
     size_t count = splitPhases(function, options).size();
     for (size_t i = 0; i < count; ++i) {
       // In the same order in each copy.
@@ -145,8 +160,7 @@ struct LowerKernelPhases
       else
         emitThreads(copy, phase);
       expandRemainders(copy);
-      if (function->hasAttr(kHasScratchAttr))
-        placeBuffers(copy, getScratch(copy));
+      placeBuffers(copy);
       cleanUp(copy);
       copy->setAttr(kThreadsAttr, builder.getI64IntegerAttr(phase.threads));
       copy->setAttr(kBlocksAttr, builder.getI64IntegerAttr(phase.blocks));
@@ -169,6 +183,34 @@ struct LowerKernelPhases
       function->setAttr(kProductsAttr, builder.getDenseI64ArrayAttr(products));
     function->setAttr(kGridAttr, builder.getI64IntegerAttr(1));
     return success();
+  }
+
+  /// The buffers that phases have in registers or in shared memory.
+  static FailureOr<BufferSet>
+  findOutsideOfMemory(func::FuncOp function, const GpuProductOptions &options) {
+    OwningOpRef<func::FuncOp> copy = function.clone();
+    FailureOr<int64_t> bytes = chooseOffsets(*copy, {});
+    if (failed(bytes))
+      return failure();
+    addScratch(*copy, *bytes);
+    llvm::SmallPtrSet<Operation *, 8> allocs;
+    for (const Phase &phase : splitPhases(*copy, options)) {
+      for (const auto &[buffer, indices] : phase.rows)
+        allocs.insert(buffer.getDefiningOp());
+      for (Value buffer : phase.registers)
+        allocs.insert(buffer.getDefiningOp());
+      if (phase.product)
+        for (Value buffer : phase.product->registers)
+          allocs.insert(buffer.getDefiningOp());
+    }
+    BufferSet found;
+    unsigned number = 0;
+    copy->walk([&](memref::AllocOp alloc) {
+      if (allocs.contains(alloc))
+        found.insert(number);
+      ++number;
+    });
+    return found;
   }
 
   /// There are no tiles: a launch executes the whole kernel.
@@ -196,11 +238,6 @@ struct LowerKernelPhases
     function->setAttr(kNumBuffersAttr,
                       builder.getI64IntegerAttr(numBuffers + 1));
     function->setAttr(kHasScratchAttr, builder.getUnitAttr());
-  }
-
-  static Value getScratch(func::FuncOp function) {
-    return function.getArgument(
-        function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt() - 1);
   }
 
   static void cleanUp(func::FuncOp function) {

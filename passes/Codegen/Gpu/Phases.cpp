@@ -2,6 +2,7 @@
 
 #include "passes/Codegen/Gpu/Phases.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Combiner.h"
 #include "passes/Codegen/Product.h"
 
@@ -46,6 +47,38 @@ static bool reducesByBlock(const Phase &phase) {
                    : isContiguous || phase.iterations < kManyIterations;
 }
 
+/// Whether a block should share the rows of neighboring reductions: if each
+/// thread reduced a column, too few would read memory at a time. Not loops with
+/// inner ones.
+static bool reducesColumns(const Phase &phase) {
+  constexpr int64_t manyColumns = 1 << 16;
+  bool isAlongRows = false;
+  for (const LoopStage &stage : phase.group->stages) {
+    if (stage.reductionDims.empty())
+      continue;
+    linalg::GenericOp op = stage.op;
+    if (!matchCombiner(op) || op.getNumDpsInits() != 1 ||
+        multiplySizes(stage.sizes, stage.reductionDims) < kFewElements ||
+        matchProduct(op))
+      return false;
+    isAlongRows |= runsAlongRows(stage);
+  }
+  return isAlongRows && phase.iterations >= kBlockColumns &&
+         phase.iterations < manyColumns;
+}
+
+/// The threads of a block that reduces columns: each has some rows to add
+/// before the sums of the threads are combined.
+static int64_t chooseColumnThreads(const LoopGroup &group) {
+  constexpr int64_t fewRows = 8, mostThreads = 1024;
+  int64_t rows = 1;
+  for (const LoopStage &stage : group.stages)
+    rows = std::max(rows, multiplySizes(stage.sizes, stage.reductionDims));
+  return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(rows / fewRows) *
+                                 kBlockColumns,
+                             kWarp, mostThreads);
+}
+
 /// A grid with a thread for each iteration.
 static void arrangeThreads(Phase &phase, int64_t iterations) {
   phase.iterations = iterations;
@@ -53,8 +86,56 @@ static void arrangeThreads(Phase &phase, int64_t iterations) {
   phase.blocks = llvm::divideCeil(iterations, phase.threads);
 }
 
+/// Keeps as many intermediate rows in shared memory as it has room for.
+static void keepInSharedMemory(Phase &phase) {
+  // Of the 48 KiB that each GPU has for a block.
+  int64_t left = 32 << 10;
+  for (auto &[buffer, indices] : findRowBuffers(*phase.group, phase.depth)) {
+    if (phase.registers.contains(buffer))
+      continue;
+    MemRefType row = getRowType(cast<MemRefType>(buffer.getType()), indices);
+    int64_t bytes = llvm::alignTo(
+        row.getNumElements() * getElementBytes(row.getElementType()), 16);
+    if (bytes > left)
+      continue;
+    left -= bytes;
+    phase.rows[buffer] = indices;
+  }
+}
+
+/// Divides the stages into runs, and finds what they keep in registers.
+static void formRuns(Phase &phase, const Aliases &aliases) {
+  ArrayRef<LoopStage> left = phase.group->stages;
+  while (!left.empty()) {
+    size_t length = 1;
+    while (length < left.size() &&
+           sharesAllLoops(left.take_front(length), left[length], aliases))
+      ++length;
+    LoopGroup run;
+    run.stages.assign(left.begin(), left.begin() + length);
+    for (auto &[buffer, indices] :
+         findRowBuffers(run, left.front().parallelDims.size()))
+      phase.registers.insert(buffer);
+    phase.runs.push_back(length);
+    left = left.drop_front(length);
+  }
+}
+
+/// Whether the innermost loop of element-wise operations is one of the threads
+/// of a block, each of which executes several iterations: few instructions
+/// compute their addresses.
+static bool isLongRow(const Phase &phase) {
+  constexpr int64_t longRow = 256, manyRows = 2048;
+  const LoopStage &first = phase.group->stages.front();
+  if (phase.depth < 2 || phase.runs.size() > 1 ||
+      !first.reductionDims.empty() || isa<scf::IfOp>(first.op->getParentOp()))
+    return false;
+  int64_t row = first.sizes[first.parallelDims[phase.depth - 1]];
+  return row >= longRow && phase.iterations / row >= manyRows;
+}
+
 /// Chooses the grid of a phase with a group.
-static void arrange(Phase &phase) {
+static void arrange(Phase &phase, const Aliases &aliases) {
   const LoopGroup &group = *phase.group;
   const LoopStage &first = group.stages.front();
   phase.depth = group.independentDepth;
@@ -63,8 +144,21 @@ static void arrange(Phase &phase) {
   bool hasInnerLoops = llvm::any_of(group.stages, [&](const LoopStage &stage) {
     return stage.parallelDims.size() > phase.depth;
   });
-  if (!hasInnerLoops && !reducesByBlock(phase)) {
+  if (!hasInnerLoops && reducesColumns(phase)) {
+    phase.kind = Phase::Kind::BlockPerColumns;
+    phase.threads = chooseColumnThreads(*phase.group);
+    phase.blocks = llvm::divideCeil(phase.iterations, kBlockColumns);
+    return;
+  }
+  formRuns(phase, aliases);
+  if (!hasInnerLoops && isLongRow(phase)) {
+    --phase.depth;
+    phase.iterations /= first.sizes[first.parallelDims[phase.depth]];
+  } else if (!hasInnerLoops && !reducesByBlock(phase)) {
     phase.kind = Phase::Kind::ThreadPerIteration;
+    // Also what a reduction reads.
+    for (auto &[buffer, indices] : findRowBuffers(*phase.group, phase.depth))
+      phase.registers.insert(buffer);
     return arrangeThreads(phase, phase.iterations);
   }
   int64_t work = 1;
@@ -77,6 +171,7 @@ static void arrange(Phase &phase) {
   phase.kind = Phase::Kind::BlockPerIteration;
   phase.threads = chooseThreads(work);
   phase.blocks = phase.iterations;
+  keepInSharedMemory(phase);
 }
 
 /// The group of a branch without results that consists of nothing else: a copy
@@ -167,12 +262,12 @@ std::vector<Phase> lockstep::splitPhases(func::FuncOp function,
 
   std::vector<Phase> phases;
   Phase everything;
-  auto addGroup = [&](LoopGroup group, ArrayRef<Operation *> ops) {
+  auto addGroup = [&](LoopGroup group, ArrayRef<Operation *> ops) -> Phase & {
     Phase phase;
     phase.group = std::move(group);
     phase.ops.assign(ops.begin(), ops.end());
-    arrange(phase);
-    phases.push_back(std::move(phase));
+    arrange(phase, aliases);
+    return phases.emplace_back(std::move(phase));
   };
   for (Operation &op : body.without_terminator()) {
     if (isShared(&op))
@@ -193,7 +288,11 @@ std::vector<Phase> lockstep::splitPhases(func::FuncOp function,
       continue;
     }
     if (std::optional<LoopGroup> group = getBranchGroup(op, aliases)) {
-      addGroup(*group, &op);
+      // Mostly there is nothing to do, which few blocks find out sooner.
+      constexpr int64_t fewBlocks = 2048;
+      Phase &phase = addGroup(*group, &op);
+      if (phase.kind == Phase::Kind::ThreadPerIteration)
+        phase.blocks = std::min(phase.blocks, fewBlocks);
       continue;
     }
     if (std::optional<UpdateNest> updates = matchUpdateNest(op, aliases)) {

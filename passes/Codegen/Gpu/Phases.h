@@ -8,6 +8,7 @@
 #include "passes/Codegen/Gpu/LibraryProduct.h"
 #include "passes/Codegen/Gpu/UpdateNest.h"
 #include "passes/Codegen/LoopGroup.h"
+#include "passes/Codegen/ScalarBody.h"
 
 #include <vector>
 
@@ -15,6 +16,10 @@ namespace lockstep {
 
 /// A reduction of fewer elements is left to one thread.
 inline constexpr int64_t kFewElements = 64;
+
+/// The columns of a block in `Phase::Kind::BlockPerColumns`: of f32, they fill
+/// the smallest segment of memory that a GPU transfers.
+inline constexpr int64_t kBlockColumns = 8;
 
 /// A part of a kernel that a GPU executes as one grid of blocks of threads. The
 /// phases of a kernel are launched one after the other: a phase sees all that
@@ -26,6 +31,9 @@ struct Phase {
     ThreadPerIteration,
     /// The threads of one block share the inner loops of an iteration.
     BlockPerIteration,
+    /// A block executes `kBlockColumns` neighboring iterations, which add up
+    /// rows: its threads share the rows.
+    BlockPerColumns,
     /// A thread executes the accesses of a nest of loops to the elements that
     /// belong to it.
     ThreadPerElement,
@@ -38,7 +46,7 @@ struct Phase {
   Kind kind = Kind::OneBlock;
   /// The operations in the entry block of the function.
   llvm::SmallVector<mlir::Operation *> ops;
-  /// Their loops, for the first two kinds.
+  /// Their loops, for the first three kinds.
   std::optional<LoopGroup> group;
   /// The nest, for `ThreadPerElement`.
   std::optional<UpdateNest> updates;
@@ -50,6 +58,15 @@ struct Phase {
   /// The number of outer loops that are distributed, and of their iterations.
   unsigned depth = 0;
   int64_t iterations = 1;
+  /// The stages of the group in runs of this length: a thread executes the same
+  /// iterations of all stages of a run, one iteration after the other.
+  llvm::SmallVector<size_t> runs;
+  /// Intermediate buffers that only one run uses, of which a thread has an
+  /// element in a register.
+  llvm::SmallDenseSet<mlir::Value> registers;
+  /// Others of which a block has a row in shared memory, with the positions of
+  /// the indices that become zero.
+  ScalarBody::Rows rows;
   int64_t blocks = 1, threads = 256;
 };
 

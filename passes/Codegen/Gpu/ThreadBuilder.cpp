@@ -94,6 +94,63 @@ scf::ForOp ThreadBuilder::loop(
   return made;
 }
 
+std::optional<int64_t> ThreadBuilder::multiply(ArrayRef<OpFoldResult> sizes) {
+  int64_t product = 1;
+  for (OpFoldResult size : sizes) {
+    std::optional<int64_t> fixed = getConstantIntValue(size);
+    if (!fixed)
+      return std::nullopt;
+    product *= *fixed;
+  }
+  return product;
+}
+
+SmallVector<Value> ThreadBuilder::share(
+    Value first, int64_t count, ArrayRef<OpFoldResult> sizes,
+    ValueRange carried,
+    llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ValueRange)> body) {
+  std::optional<int64_t> fixed = multiply(sizes);
+  if (!fixed || !unrolls) {
+    Value total = constant(fixed.value_or(1));
+    for (OpFoldResult size : fixed ? ArrayRef<OpFoldResult>() : sizes)
+      total = arith::MulIOp::create(builder, loc, total, toValue(size));
+    return loop(first, total, constant(count), carried,
+                [&](Value number, ValueRange values) {
+                  return body(delinearize(number, sizes), values);
+                })
+        .getResults();
+  }
+  int64_t rounds = *fixed / count;
+  SmallVector<Value> values(carried);
+  auto inRound = [&](Value round) -> Value {
+    return arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, round, constant(count)), first);
+  };
+  if (rounds > 0)
+    values = loop(constant(0), constant(rounds), constant(1), values,
+                  [&](Value round, ValueRange inner) {
+                    return body(delinearize(inRound(round), sizes), inner);
+                  })
+                 .getResults();
+  if (*fixed % count == 0)
+    return values;
+  Value number = inRound(constant(rounds));
+  auto branch = scf::IfOp::create(builder, loc, ValueRange(values).getTypes(),
+                                  isBelow(number, constant(*fixed)),
+                                  /*addThenBlock=*/true,
+                                  /*addElseBlock=*/!values.empty());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> next = body(delinearize(number, sizes), values);
+  scf::YieldOp::create(builder, loc, next);
+  if (!values.empty()) {
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, values);
+  }
+  return branch.getResults();
+}
+
 memref::GlobalOp ThreadBuilder::createShared(ArrayRef<int64_t> shape,
                                              Type element) {
   auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),

@@ -41,6 +41,21 @@ public:
   llvm::SmallVector<mlir::Value>
   delinearize(mlir::Value number, llvm::ArrayRef<mlir::OpFoldResult> sizes);
 
+  /// The product of sizes; none if one of them is not known.
+  static std::optional<int64_t>
+  multiply(llvm::ArrayRef<mlir::OpFoldResult> sizes);
+
+  /// Executes every `count`-th iteration of loops of these sizes, from `first`
+  /// on. `body` gets the indices, and the carried values, and returns the next
+  /// ones. Where sizes are known, the number of iterations is a constant, so
+  /// that they can be unrolled, but for one more of some threads.
+  llvm::SmallVector<mlir::Value>
+  share(mlir::Value first, int64_t count,
+        llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::ValueRange carried,
+        llvm::function_ref<llvm::SmallVector<mlir::Value>(
+            llvm::ArrayRef<mlir::Value>, mlir::ValueRange)>
+            body);
+
   /// Memory that the threads of a block share, not initialized.
   mlir::memref::GlobalOp createShared(llvm::ArrayRef<int64_t> shape,
                                       mlir::Type element);
@@ -53,6 +68,9 @@ protected:
   int64_t threads;
   /// The number of the thread in its block, and that of the block.
   mlir::Value thread, block;
+  /// Whether the numbers of iterations in `share` are constants where they can
+  /// be.
+  bool unrolls = true;
 
 private:
   unsigned numShared = 0;

@@ -17,11 +17,11 @@
 // LLVM-SAME: lockstep.threads = 128 : i64
 // LLVM: nvvm.barrier0
 // LLVM: llvm.func @sums(
-// LLVM-SAME: lockstep.launches = array<i64: 4, 128>
+// LLVM-SAME: lockstep.launches = array<i64: 4, 128, 2, 256>
 #id = affine_map<(i, j) -> (i, j)>
-#one = affine_map<(i) -> (i)>
+#column = affine_map<(i, j) -> (j)>
 #row = affine_map<(i, j) -> (i)>
-device.kernel @sums(%x: tensor<4x100xf32>, %n: index) -> tensor<4xf32> {
+device.kernel @sums(%x: tensor<4x100xf32>, %n: index) -> tensor<100x4xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<4xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
@@ -30,12 +30,13 @@ device.kernel @sums(%x: tensor<4x100xf32>, %n: index) -> tensor<4xf32> {
     %s = arith.addf %b, %a : f32
     linalg.yield %s : f32
   } -> tensor<4xf32>
-  %r = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%s : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  %o = tensor.empty() : tensor<100x4xf32>
+  %r = linalg.generic {indexing_maps = [#column, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<4xf32>) outs(%o : tensor<100x4xf32>) {
   ^bb0(%a: f32, %b: f32):
     %i = arith.index_cast %n : index to i32
     %c = arith.sitofp %i : i32 to f32
     %d = arith.divf %a, %c : f32
     linalg.yield %d : f32
-  } -> tensor<4xf32>
-  device.yield %r : tensor<4xf32>
+  } -> tensor<100x4xf32>
+  device.yield %r : tensor<100x4xf32>
 }

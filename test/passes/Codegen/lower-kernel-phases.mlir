@@ -26,20 +26,25 @@ device.kernel @relu(%x: tensor<10x100xf32>) -> tensor<10x100xf32> {
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 
-// A row for each block: its threads share the sum, then the elements.
-// CHECK: memref.global "private" @[[SHARED:.*shared0]] : memref<256xf32, 3>
+// A row for each block: its threads share the sum, then the elements, each one every 256th. The sum is in shared memory.
+// CHECK-DAG: memref.global "private" @[[ROW:.*shared0]] : memref<1xf32, 3>
+// CHECK-DAG: memref.global "private" @[[SHARED:.*shared1]] : memref<256xf32, 3>
 // CHECK-LABEL: func.func @normalize$0
 // CHECK: %[[THREAD:.*]] = arith.index_castui %0
+// CHECK: %[[SUM:.*]] = memref.get_global @[[ROW]]
 // CHECK: nvvm.barrier0
-// CHECK: %[[OWN:.*]] = scf.for {{.*}} = %[[THREAD]] to %c1000 step %c256 iter_args
+// CHECK: %[[MOST:.*]] = scf.for {{.*}} = %c0 to %c3 step %c1 iter_args
+// CHECK: %[[OWN:.*]] = scf.if
+// CHECK: arith.addf %[[MOST]]
+// CHECK: scf.yield %[[MOST]]
 // CHECK: %[[SUMS:.*]] = memref.get_global @[[SHARED]]
 // CHECK: memref.store %[[OWN]], %[[SUMS]][%[[THREAD]]]
 // CHECK-COUNT-8: nvvm.barrier0
 // CHECK: arith.cmpi eq, %[[THREAD]], %c0
-// CHECK: memref.store {{.*}} : memref<16xf32>
+// CHECK: memref.store {{.*}}, %[[SUM]]
 // CHECK: nvvm.barrier0
-// CHECK: scf.for {{.*}} = %[[THREAD]] to %c1000 step %c256
-// CHECK: memref.load {{.*}} : memref<16xf32>
+// CHECK: scf.for {{.*}} = %c0 to %c3 step %c1
+// CHECK: memref.load %[[SUM]]
 // CHECK: arith.divf
 // CHECK: memref.store {{.*}} %arg1
 // CHECK: func.func private @normalize({{.*}} lockstep.launches = array<i64: 16, 256>
@@ -136,24 +141,39 @@ device.kernel @large(%x: tensor<1000x100xf32>, %w: tensor<100x768xf32>) -> tenso
 
 // -----
 
-// The sum of columns: neighboring threads read neighboring elements.
+// The sum of columns: eight neighboring threads read neighboring elements, others those of other rows. Of the last block, some compute what the
+// last column needs, and store nothing.
 // CHECK-LABEL: func.func @columns$0
-// CHECK: scf.for %[[ROW:.*]] = %c0 to %c128 step %c1
-// CHECK: memref.load %arg0[%[[ROW]], %[[COLUMN:.*]]]
-// CHECK: memref.store {{.*}}, %arg1[%[[COLUMN]]]
-// CHECK: func.func private @columns({{.*}} lockstep.launches = array<i64: 20, 256>
+// CHECK: %[[THREAD:.*]] = arith.index_castui %0
+// CHECK: %[[PLACE:.*]] = arith.remui %[[THREAD]], %c8
+// CHECK: %[[ROW:.*]] = arith.divui %[[THREAD]], %c8
+// CHECK: %[[NUMBER:.*]] = arith.addi {{.*}}, %[[PLACE]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[NUMBER]], %c5001
+// CHECK: %[[STORES:.*]] = arith.andi %[[INSIDE]]
+// CHECK: arith.minui %[[NUMBER]], %c5000
+// CHECK: %[[OWN:.*]] = scf.for {{.*}} = %c0 to %c8 step %c1 iter_args
+// CHECK: memref.load %arg0[%{{.*}}, %[[COLUMN:.*]]]
+// CHECK: memref.store %[[OWN]], %[[SUMS:.*]][%[[THREAD]]]
+// CHECK-COUNT-4: nvvm.barrier0
+// CHECK: arith.cmpi ult, %[[THREAD]], %c8
+// CHECK: memref.load %[[SUMS]][%[[THREAD]]]
+// CHECK: scf.if %[[STORES]]
+// CHECK: %[[ALL:.*]] = arith.addf {{.*}}
+// CHECK: memref.store %[[ALL]], %arg1[%[[COLUMN]]]
+// CHECK: nvvm.barrier0
+// CHECK: func.func private @columns({{.*}} lockstep.launches = array<i64: 626, 128>
 #id = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>
-device.kernel @columns(%x: tensor<128x5000xf32>) -> tensor<5000xf32> {
+device.kernel @columns(%x: tensor<128x5001xf32>) -> tensor<5001xf32> {
   %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<5000xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<5000xf32>) -> tensor<5000xf32>
-  %r = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<128x5000xf32>) outs(%f : tensor<5000xf32>) {
+  %e = tensor.empty() : tensor<5001xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<5001xf32>) -> tensor<5001xf32>
+  %r = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<128x5001xf32>) outs(%f : tensor<5001xf32>) {
   ^bb0(%a: f32, %b: f32):
     %s = arith.addf %b, %a : f32
     linalg.yield %s : f32
-  } -> tensor<5000xf32>
-  device.yield %r : tensor<5000xf32>
+  } -> tensor<5001xf32>
+  device.yield %r : tensor<5001xf32>
 }
 
 // -----
@@ -404,4 +424,42 @@ device.kernel @pairs(%p: tensor<2x700xf32>, %i: tensor<20x2xi32>) -> tensor<2x70
     scf.yield %w : tensor<2x700xf32>
   }
   device.yield %r : tensor<2x700xf32>
+}
+
+// -----
+
+#id = affine_map<(i, j, k) -> (i, j, k)>
+#row = affine_map<(i, j, k) -> (i, j)>
+
+// Element-wise operations on long rows: a block for each row. A thread has an exponential, which is no result, in a register only, and stores
+// what it multiplies, but does not load it.
+// CHECK-LABEL: func.func @chain$0
+// CHECK: scf.for {{.*}} = %c0 to %c2 step %c1
+// CHECK: %[[X:.*]] = memref.load %arg0[
+// CHECK: %[[EXP:.*]] = math.exp %[[X]]
+// CHECK-NOT: memref.store %[[EXP]]
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[EXP]]
+// CHECK: memref.store %[[SCALED]], %arg2
+// CHECK-NOT: memref.load
+// CHECK: %[[LEFT:.*]] = arith.subf %[[EXP]], %[[SCALED]]
+// CHECK: memref.store %[[LEFT]], %arg3
+// CHECK: func.func private @chain({{.*}} lockstep.launches = array<i64: 2048, 256>{{.*}} lockstep.scratch = 0
+device.kernel @chain(%x: tensor<32x64x512xf32>, %y: tensor<32x64xf32>) -> (tensor<32x64x512xf32>, tensor<32x64x512xf32>) {
+  %e = tensor.empty() : tensor<32x64x512xf32>
+  %exp = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<32x64x512xf32>) outs(%e : tensor<32x64x512xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = math.exp %a : f32
+    linalg.yield %s : f32
+  } -> tensor<32x64x512xf32>
+  %scaled = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%exp, %y : tensor<32x64x512xf32>, tensor<32x64xf32>) outs(%e : tensor<32x64x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.mulf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<32x64x512xf32>
+  %left = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%exp, %scaled : tensor<32x64x512xf32>, tensor<32x64x512xf32>) outs(%e : tensor<32x64x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.subf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<32x64x512xf32>
+  device.yield %scaled, %left : tensor<32x64x512xf32>, tensor<32x64x512xf32>
 }
