@@ -84,19 +84,23 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     after the other, each on a grid of blocks of threads. Operations that share
     outer loops are one phase: a thread executes one iteration of these loops,
     or a block does if there are inner loops to share among its threads, or long
-    reductions, which end in a tree in shared memory. Of a product, a block
-    computes a tile from slices of the factors in shared memory, by tensor cores
-    if the factors have 16 bits, or with the option `tf32`. Of loops that update
-    single elements, such as a scatter, a thread executes the accesses to the
-    elements that belong to it. All else, such as other loops that carry
-    tensors, is executed by a single block. Intermediate buffers are in working
-    memory. What is left of the kernel is a declaration with
+    reductions, which end in a tree in shared memory. Where many rows are added
+    up, a block has eight columns, and its threads share the rows. Of a product,
+    a block computes a tile from slices of the factors in shared memory, by
+    tensor cores if the factors have 16 bits, or with the option `tf32`. Of
+    loops that update single elements, such as a scatter, a thread executes the
+    accesses to the elements that belong to it. All else, such as other loops
+    that carry tensors, is executed by a single block. What only one phase needs
+    is in registers, or a row of it in shared memory; other intermediate buffers
+    are in working memory. What is left of the kernel is a declaration with
     `lockstep.launches`, the number of blocks and threads of each phase.
 
     With the option `library-products`, a product of matrices is a phase without
     its epilogue, but for a rounding. The attribute `lockstep.products` of the
     kernel then has the words of `runtime::GpuProduct`, which describe it to a
-    library: phase, rows, columns, depth, and so on.
+    library: phase, rows, columns, depth, and so on. In a large product on tensor
+    cores, matrices whose rows do not begin at multiples of 16 bytes are
+    replaced by such in working memory.
 
     ```mlir
     // before

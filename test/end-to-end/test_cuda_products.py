@@ -227,6 +227,21 @@ def test_tf32(products):
         )
 
 
+def test_unaligned_rows(products):
+    """Rows of matrices that do not begin at multiples of 16 bytes are copied to
+    such, and results are computed there."""
+    make, run = products
+    forms = dict.fromkeys(["mk,kn->mn", "mn,kn->mk", "mk,mn->kn"], 1)
+    make("bfloat16", "* 2", forms, {"m": 1024, "n": 1026, "k": 1024})
+    found, calls = run("--products=cublaslt")
+    assert calls == 3 and not run.note
+    for i, form in enumerate(forms):
+        expected = 2 * exact(form, found, i)
+        np.testing.assert_allclose(
+            found[f"c{i}"].astype("float64"), expected, rtol=1e-2, atol=1e-1
+        )
+
+
 def test_what_the_library_does_not_support(products):
     """Operands of another alignment, here of the second repeated batch, are
     multiplied by generated code."""

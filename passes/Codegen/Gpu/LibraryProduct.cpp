@@ -230,9 +230,7 @@ static bool isRounding(linalg::GenericOp op, Value input) {
          truncate->getBlock() == op.getBlock();
 }
 
-/// The first operation of the epilogue, if it rounds the product, which nothing
-/// else reads.
-static linalg::GenericOp getRounding(ProductGroup &group) {
+linalg::GenericOp lockstep::getRounding(ProductGroup &group) {
   Value out = group.product.out->get();
   if (group.epilogue.empty() || !isRounding(group.epilogue.front(), out) ||
       !group.registers.contains(out) ||

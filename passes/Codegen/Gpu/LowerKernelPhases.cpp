@@ -2,6 +2,7 @@
 
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Gpu/EmitThreads.h"
+#include "passes/Codegen/Gpu/PadProducts.h"
 #include "passes/Codegen/Gpu/Remainders.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Passes.h"
@@ -135,6 +136,8 @@ struct LowerKernelPhases
       return failure();
     GpuProductOptions options{tf32, libraryProducts};
     function.walk([](memref::DeallocOp dealloc) { dealloc.erase(); });
+    if (libraryProducts)
+      padProducts(function, tf32);
     FailureOr<BufferSet> elsewhere = findOutsideOfMemory(function, options);
     if (failed(elsewhere))
       return failure();

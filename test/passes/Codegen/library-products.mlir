@@ -211,3 +211,77 @@ device.kernel @mixed(%x: tensor<32x64xf16>, %w: tensor<64x48xf32>) -> tensor<32x
   } -> tensor<32x48xf32>
   device.yield %m : tensor<32x48xf32>
 }
+
+// -----
+
+// Rows of 16-bit factors and results that do not begin at multiples of 16 bytes: a factor is copied to working memory with rows of 1032
+// elements, and the result computed there, before it.
+// CHECK-LABEL: func.func @unaligned$0
+// CHECK: memref.subview %{{.*}}[0, 0] [1024, 1026] [1, 1] : memref<1024x1032xbf16> to memref<1024x1026xbf16, strided<[1032, 1]>>
+// CHECK-LABEL: func.func @unaligned$1
+// CHECK-LABEL: func.func @unaligned$2
+// CHECK: memref.load %{{.*}} : memref<1024x1026xf32, strided<[1028, 1]>>
+// CHECK: memref.store %{{.*}}, %arg2
+// CHECK: func.func private @unaligned
+// CHECK-SAME: lockstep.products = array<i64: 1, 1024, 1026, 1024, 1, 1, 0, 0,
+// CHECK-SAME: 0, 0, 10, 1024, 1, 0, 0,
+// CHECK-SAME: 3, 4210688, 10, 1032, 1, 0, 0,
+// CHECK-SAME: 3, 0, 11, 1028, 1, 0, 0>
+// CHECK-SAME: lockstep.scratch = 6324224
+device.kernel @unaligned(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1026xbf16>) -> tensor<1024x1026xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024x1026xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024x1026xf32>) -> tensor<1024x1026xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<1024x1024xbf16>, tensor<1024x1026xbf16>) outs(%f : tensor<1024x1026xf32>) -> tensor<1024x1026xf32>
+  device.yield %m : tensor<1024x1026xf32>
+}
+
+// -----
+
+// Smaller products take no longer than the copies would.
+// CHECK: func.func private @short
+// CHECK-SAME: lockstep.products = array<i64: 0, 256, 1026, 1024,
+device.kernel @short(%x: tensor<256x1024xbf16>, %w: tensor<1024x1026xbf16>) -> tensor<256x1026xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256x1026xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x1026xf32>) -> tensor<256x1026xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<256x1024xbf16>, tensor<1024x1026xbf16>) outs(%f : tensor<256x1026xf32>) -> tensor<256x1026xf32>
+  device.yield %m : tensor<256x1026xf32>
+}
+
+// -----
+
+// A result that the library rounds is rounded there, too, and nothing is reserved for the sums.
+// CHECK-LABEL: func.func @rounded$1
+// CHECK: memref.load %{{.*}} : memref<1024x1026xbf16, strided<[1032, 1]>>
+// CHECK: memref.store %{{.*}}, %arg2
+// CHECK: func.func private @rounded
+// CHECK-SAME: lockstep.products = array<i64: 0, 1024, 1026, 1024, 1, 1, 0, 0,
+// CHECK-SAME: 0, 0, 10, 1024, 1, 0, 0,
+// CHECK-SAME: 1, 0, 10, 1, 1024, 0, 0,
+// CHECK-SAME: 3, 0, 10, 1032, 1, 0, 0>
+// CHECK-SAME: lockstep.scratch = 2113536
+#m = affine_map<(i, j, k) -> (i, k)>
+#n = affine_map<(i, j, k) -> (j, k)>
+#r = affine_map<(i, j, k) -> (i, j)>
+#id = affine_map<(i, j) -> (i, j)>
+device.kernel @rounded(%x: tensor<1024x1024xbf16>, %w: tensor<1026x1024xbf16>) -> tensor<1024x1026xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024x1026xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024x1026xf32>) -> tensor<1024x1026xf32>
+  %m = linalg.generic {indexing_maps = [#m, #n, #r], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<1024x1024xbf16>, tensor<1026x1024xbf16>) outs(%f : tensor<1024x1026xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.extf %b : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %c, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<1024x1026xf32>
+  %o = tensor.empty() : tensor<1024x1026xbf16>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%m : tensor<1024x1026xf32>) outs(%o : tensor<1024x1026xbf16>) {
+  ^bb0(%a: f32, %b: bf16):
+    %0 = arith.truncf %a : f32 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<1024x1026xbf16>
+  device.yield %r : tensor<1024x1026xbf16>
+}
