@@ -47,14 +47,14 @@ describe(Value memref, ArrayRef<unsigned> indices, size_t numDims) {
   FailureOr<ElementType> element =
       toElementType(type.getElementType(), /*isUnsigned=*/false);
   SmallVector<int64_t> strides;
-  int64_t offset = 0;
-  if (failed(element) || failed(type.getStridesAndOffset(strides, offset)) ||
-      ShapedType::isDynamic(offset) ||
+  int64_t first = 0;
+  if (failed(element) || failed(type.getStridesAndOffset(strides, first)) ||
+      ShapedType::isDynamic(first) ||
       llvm::any_of(strides, ShapedType::isDynamic))
     return std::nullopt;
   StridedOperand operand;
   operand.matrix.element = uint64_t(*element);
-  operand.matrix.offset = offset * runtime::elementSize(*element);
+  operand.matrix.offset = first * runtime::elementSize(*element);
   Value buffer = getBuffer(memref);
   if (cast<MemRefType>(buffer.getType()).getElementType() !=
       type.getElementType())
@@ -64,12 +64,15 @@ describe(Value memref, ArrayRef<unsigned> indices, size_t numDims) {
       return std::nullopt;
     operand.matrix.buffer = argument.getArgNumber();
   } else if (auto alloc = buffer.getDefiningOp<memref::AllocOp>()) {
+    auto offset = alloc->getAttrOfType<IntegerAttr>(kOffsetAttr);
+    // It is in registers.
+    if (!offset)
+      return std::nullopt;
     // Working memory is the last buffer.
     auto function = alloc->getParentOfType<func::FuncOp>();
     operand.matrix.buffer =
         function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt() - 1;
-    operand.matrix.offset +=
-        alloc->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
+    operand.matrix.offset += offset.getInt();
   } else {
     return std::nullopt;
   }

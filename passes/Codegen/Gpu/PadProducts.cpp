@@ -6,58 +6,18 @@
 #include "passes/Codegen/Gpu/EmitTiles.h"
 #include "passes/Codegen/Gpu/LibraryProduct.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace lockstep;
 using namespace mlir;
 
-/// What the tensor cores' fastest instructions for memory need.
-static constexpr int64_t kRowAlignment = 16;
+/// Dimensions of matrices become multiples of so many elements: of the 16-bit
+/// types, these are the 16 bytes that the fastest code for tensor cores needs.
+static constexpr int64_t kRowMultiple = 8;
 /// Smaller products take no longer than the copies.
 static constexpr int64_t kLargeProduct = int64_t(1) << 30;
-/// Whether these are rows in memory one after the other, which do not begin at
-/// aligned addresses.
-static bool hasUnalignedRows(Value matrix) {
-  auto type = cast<MemRefType>(matrix.getType());
-  if (type.getRank() < 2 || !type.hasStaticShape() ||
-      !type.getLayout().isIdentity())
-    return false;
-  return type.getShape().back() * getElementBytes(type.getElementType()) %
-             kRowAlignment !=
-         0;
-}
-
-/// A new buffer for the elements of `matrix`, with longer rows.
-static Value createPadded(OpBuilder &builder, Location loc, Value matrix) {
-  auto type = cast<MemRefType>(matrix.getType());
-  int64_t perUnit = kRowAlignment / getElementBytes(type.getElementType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape.back() = llvm::alignTo(shape.back(), perUnit);
-  Value padded = memref::AllocOp::create(
-      builder, loc, MemRefType::get(shape, type.getElementType()));
-  SmallVector<OpFoldResult> offsets(shape.size(), builder.getIndexAttr(0)),
-      strides(shape.size(), builder.getIndexAttr(1)),
-      sizes = llvm::map_to_vector(type.getShape(),
-                                  [&](int64_t size) -> OpFoldResult {
-                                    return builder.getIndexAttr(size);
-                                  });
-  return memref::SubViewOp::create(builder, loc, padded, offsets, sizes,
-                                   strides);
-}
-
-static void createCopy(OpBuilder &builder, Location loc, Value from, Value to) {
-  auto type = cast<MemRefType>(from.getType());
-  SmallVector<AffineMap> maps(2,
-                              builder.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  linalg::GenericOp::create(
-      builder, loc, TypeRange(), from, to, maps, iterators,
-      [](OpBuilder &b, Location bodyLoc, ValueRange arguments) {
-        linalg::YieldOp::create(b, bodyLoc, arguments[0]);
-      });
-}
 
 /// Whether a library may compute the product on tensor cores, and takes much
 /// longer than to copy its matrices.
@@ -72,42 +32,148 @@ static bool isLarge(const Product &product, bool tf32) {
          product.getMultiplyAdds() >= kLargeProduct &&
          chooseProductTiles(product, tf32) &&
          llvm::all_of(product.op->getOpOperands(), [&](OpOperand &operand) {
-           return product.getMap(&operand).isProjectedPermutation();
+           return product.getMap(&operand).isProjectedPermutation() &&
+                  cast<MemRefType>(operand.get().getType())
+                      .getLayout()
+                      .isIdentity();
          });
 }
 
-static void padFactor(OpOperand *factor) {
-  linalg::GenericOp op(factor->getOwner());
-  OpBuilder builder(op);
-  Value padded = createPadded(builder, op.getLoc(), factor->get());
-  createCopy(builder, op.getLoc(), factor->get(), padded);
-  factor->set(padded);
-}
+namespace {
 
-/// Makes the product, or its rounding, write to a buffer with longer rows.
-static void padResult(ProductGroup &group) {
-  linalg::GenericOp op = group.product.op, rounding = getRounding(group);
-  Value result =
-      rounding ? rounding.getDpsInits().front() : group.product.out->get();
-  if (!group.fill || !hasUnalignedRows(result))
-    return;
-  OpBuilder builder(group.fill);
-  Value padded = createPadded(builder, op.getLoc(), result);
-  if (!rounding && group.registers.contains(result)) {
-    result.replaceAllUsesWith(padded);
-    result.getDefiningOp()->erase();
-    return;
+/// Replaces the matrices of a product by larger ones.
+class ProductPadding {
+public:
+  explicit ProductPadding(const Product &product)
+      : product(product), loc(linalg::GenericOp(product.op).getLoc()) {
+    // The dimensions along which a matrix has its rows in memory.
+    for (OpOperand &operand : linalg::GenericOp(product.op)->getOpOperands())
+      if (auto dim =
+              cast<AffineDimExpr>(product.getMap(&operand).getResults().back());
+          product.sizes[dim.getPosition()] % kRowMultiple != 0)
+        padded.insert(dim.getPosition());
   }
-  if (rounding) {
-    rounding->replaceUsesOfWith(result, padded);
-    builder.setInsertionPointAfter(rounding);
-  } else {
-    group.fill->replaceUsesOfWith(result, padded);
-    op->replaceUsesOfWith(result, padded);
-    builder.setInsertionPointAfter(op);
+
+  bool isNeeded() const { return !padded.empty(); }
+
+  /// Copies a factor, with zeros behind each row.
+  void padFactor(OpOperand *factor) {
+    if (!isPadded(factor))
+      return;
+    OpBuilder builder(product.op);
+    Value larger = allocate(builder, factor, factor->get());
+    createCopy(builder, factor->get(), getPart(builder, larger, factor->get()));
+    for (unsigned i = 0; i < getType(larger).getRank(); ++i)
+      fillBehind(builder, larger, factor->get(), i);
+    factor->set(larger);
   }
-  createCopy(builder, op.getLoc(), padded, result);
-}
+
+  /// Makes the product, or its rounding, write to a larger buffer.
+  void padResult(ProductGroup &group) {
+    OpOperand *out = group.product.out;
+    if (!isPadded(out))
+      return;
+    OpBuilder builder(group.fill ? group.fill : product.op);
+    Value old = out->get(), larger = allocate(builder, out, old);
+    linalg::GenericOp last = product.op;
+    if (linalg::GenericOp rounding = getRounding(group)) {
+      Value result = rounding.getDpsInits().front();
+      Value rounded = allocate(builder, out, result);
+      rounding->replaceUsesOfWith(old, larger);
+      rounding->replaceUsesOfWith(result, rounded);
+      builder.setInsertionPointAfter(rounding);
+      createCopy(builder, getPart(builder, rounded, result), result);
+    } else if (group.registers.contains(old)) {
+      old.replaceUsesWithIf(getPart(builder, larger, old), [&](OpOperand &use) {
+        return use.getOwner() != last && use.getOwner() != group.fill;
+      });
+    } else {
+      builder.setInsertionPointAfter(last);
+      createCopy(builder, getPart(builder, larger, old), old);
+    }
+    group.fill->replaceUsesOfWith(old, larger);
+    last->replaceUsesOfWith(old, larger);
+    if (auto alloc = old.getDefiningOp<memref::AllocOp>();
+        alloc && alloc->use_empty())
+      alloc->erase();
+  }
+
+private:
+  static MemRefType getType(Value buffer) {
+    return cast<MemRefType>(buffer.getType());
+  }
+
+  bool isPadded(OpOperand *operand) const {
+    return llvm::any_of(padded, [&](unsigned dim) {
+      return product.getMap(operand).isFunctionOfDim(dim);
+    });
+  }
+
+  /// A buffer with the elements of `like`, and more of the dimensions that are
+  /// padded; `operand` has the same dimensions.
+  Value allocate(OpBuilder &builder, OpOperand *operand, Value like) {
+    SmallVector<int64_t> shape(getType(like).getShape());
+    for (auto [size, dim] :
+         llvm::zip_equal(shape, product.getMap(operand).getResults()))
+      if (padded.contains(cast<AffineDimExpr>(dim).getPosition()))
+        size = llvm::alignTo(size, kRowMultiple);
+    return memref::AllocOp::create(
+        builder, loc, MemRefType::get(shape, getType(like).getElementType()));
+  }
+
+  Value getView(OpBuilder &builder, Value buffer, ArrayRef<int64_t> offsets,
+                ArrayRef<int64_t> sizes) {
+    SmallVector<int64_t> strides(sizes.size(), 1);
+    return memref::SubViewOp::create(builder, loc, buffer, offsets, sizes,
+                                     strides);
+  }
+
+  /// The elements of `larger` that `like` has.
+  Value getPart(OpBuilder &builder, Value larger, Value like) {
+    SmallVector<int64_t> offsets(getType(like).getRank(), 0);
+    return getView(builder, larger, offsets, getType(like).getShape());
+  }
+
+  /// Stores zeros to what `larger` has behind `like` in a dimension.
+  void fillBehind(OpBuilder &builder, Value larger, Value like, unsigned dim) {
+    SmallVector<int64_t> sizes(getType(larger).getShape()),
+        offsets(sizes.size(), 0);
+    offsets[dim] = getType(like).getDimSize(dim);
+    sizes[dim] -= offsets[dim];
+    if (sizes[dim] == 0)
+      return;
+    Value zero = arith::ConstantOp::create(
+        builder, loc, builder.getZeroAttr(getType(like).getElementType()));
+    createGeneric(builder, {}, getView(builder, larger, offsets, sizes),
+                  [&](ValueRange) -> Value { return zero; });
+  }
+
+  void createCopy(OpBuilder &builder, Value from, Value to) {
+    createGeneric(builder, from, to,
+                  [](ValueRange arguments) -> Value { return arguments[0]; });
+  }
+
+  void createGeneric(OpBuilder &builder, ValueRange from, Value to,
+                     llvm::function_ref<Value(ValueRange)> body) {
+    int64_t rank = getType(to).getRank();
+    SmallVector<AffineMap> maps(from.size() + 1,
+                                builder.getMultiDimIdentityMap(rank));
+    SmallVector<utils::IteratorType> iterators(rank,
+                                               utils::IteratorType::parallel);
+    linalg::GenericOp::create(
+        builder, loc, TypeRange(), from, to, maps, iterators,
+        [&](OpBuilder &b, Location loc, ValueRange arguments) {
+          linalg::YieldOp::create(b, loc, body(arguments));
+        });
+  }
+
+  const Product product;
+  const Location loc;
+  /// Dimensions of the product that get more iterations.
+  llvm::SmallDenseSet<unsigned> padded;
+};
+
+} // namespace
 
 void lockstep::padProducts(func::FuncOp function, bool tf32) {
   SmallVector<linalg::GenericOp> ops(
@@ -116,10 +182,13 @@ void lockstep::padProducts(func::FuncOp function, bool tf32) {
     std::optional<Product> product = matchProduct(op);
     if (!product || !isLarge(*product, tf32))
       continue;
-    for (OpOperand *factor : {product->lhs, product->rhs})
-      if (hasUnalignedRows(factor->get()))
-        padFactor(factor);
+    ProductPadding padding(*product);
     ProductGroup group = collectProductGroup(*product, function);
-    padResult(group);
+    // What the product is added to would have to be copied, too.
+    if (!padding.isNeeded() || !group.fill)
+      continue;
+    padding.padResult(group);
+    for (OpOperand *factor : {product->lhs, product->rhs})
+      padding.padFactor(factor);
   }
 }

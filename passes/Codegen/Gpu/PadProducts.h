@@ -7,9 +7,10 @@
 
 namespace lockstep {
 
-/// Gives large products on tensor cores matrices whose rows begin at multiples
-/// of 16 bytes: a library has much slower code for others. Factors are copied
-/// to working memory with longer rows, and results are computed there.
+/// Gives large products on tensor cores matrices whose rows in memory are
+/// multiples of eight elements: a library has much slower code for others.
+/// Factors are copied to working memory, with zeros behind each row, and
+/// results are computed there.
 ///
 /// With `tf32`, factors of f32 are multiplied on tensor cores, too.
 void padProducts(mlir::func::FuncOp function, bool tf32);

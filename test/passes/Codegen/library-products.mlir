@@ -214,20 +214,25 @@ device.kernel @mixed(%x: tensor<32x64xf16>, %w: tensor<64x48xf32>) -> tensor<32x
 
 // -----
 
-// Rows of 16-bit factors and results that do not begin at multiples of 16 bytes: a factor is copied to working memory with rows of 1032
-// elements, and the result computed there, before it.
+// Rows of 16-bit factors, and of their results, that are no multiples of eight elements: a factor is copied to working memory, with zeros behind
+// each row, and the result computed before it. What is behind its rows is left out.
 // CHECK-LABEL: func.func @unaligned$0
 // CHECK: memref.subview %{{.*}}[0, 0] [1024, 1026] [1, 1] : memref<1024x1032xbf16> to memref<1024x1026xbf16, strided<[1032, 1]>>
+// CHECK: memref.load %arg1
+// CHECK: memref.store
 // CHECK-LABEL: func.func @unaligned$1
+// CHECK: memref.subview %{{.*}}[0, 1026] [1024, 6] [1, 1] : memref<1024x1032xbf16> to memref<1024x6xbf16, strided<[1032, 1], offset: 1026>>
+// CHECK: memref.store %cst
 // CHECK-LABEL: func.func @unaligned$2
-// CHECK: memref.load %{{.*}} : memref<1024x1026xf32, strided<[1028, 1]>>
+// CHECK-LABEL: func.func @unaligned$3
+// CHECK: memref.load %{{.*}} : memref<1024x1026xf32, strided<[1032, 1]>>
 // CHECK: memref.store %{{.*}}, %arg2
 // CHECK: func.func private @unaligned
-// CHECK-SAME: lockstep.products = array<i64: 1, 1024, 1026, 1024, 1, 1, 0, 0,
+// CHECK-SAME: lockstep.products = array<i64: 2, 1024, 1032, 1024, 1, 1, 0, 0,
 // CHECK-SAME: 0, 0, 10, 1024, 1, 0, 0,
-// CHECK-SAME: 3, 4210688, 10, 1032, 1, 0, 0,
-// CHECK-SAME: 3, 0, 11, 1028, 1, 0, 0>
-// CHECK-SAME: lockstep.scratch = 6324224
+// CHECK-SAME: 3, 4227072, 10, 1032, 1, 0, 0,
+// CHECK-SAME: 3, 0, 11, 1032, 1, 0, 0>
+// CHECK-SAME: lockstep.scratch = 6340608
 device.kernel @unaligned(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1026xbf16>) -> tensor<1024x1026xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<1024x1026xf32>
@@ -251,21 +256,23 @@ device.kernel @short(%x: tensor<256x1024xbf16>, %w: tensor<1024x1026xbf16>) -> t
 
 // -----
 
-// A result that the library rounds is rounded there, too, and nothing is reserved for the sums.
-// CHECK-LABEL: func.func @rounded$1
+// A result that the library rounds is rounded there, too, and nothing is reserved for the sums. Rows of zeros are added to a factor.
+// CHECK-LABEL: func.func @wide$1
+// CHECK: memref.subview %{{.*}}[1026, 0] [6, 1024] [1, 1] : memref<1032x1024xbf16>
+// CHECK-LABEL: func.func @wide$3
 // CHECK: memref.load %{{.*}} : memref<1024x1026xbf16, strided<[1032, 1]>>
 // CHECK: memref.store %{{.*}}, %arg2
-// CHECK: func.func private @rounded
-// CHECK-SAME: lockstep.products = array<i64: 0, 1024, 1026, 1024, 1, 1, 0, 0,
+// CHECK: func.func private @wide
+// CHECK-SAME: lockstep.products = array<i64: 2, 1024, 1032, 1024, 1, 1, 0, 0,
 // CHECK-SAME: 0, 0, 10, 1024, 1, 0, 0,
-// CHECK-SAME: 1, 0, 10, 1, 1024, 0, 0,
+// CHECK-SAME: 3, 2113536, 10, 1, 1024, 0, 0,
 // CHECK-SAME: 3, 0, 10, 1032, 1, 0, 0>
-// CHECK-SAME: lockstep.scratch = 2113536
+// CHECK-SAME: lockstep.scratch = 4227072
 #m = affine_map<(i, j, k) -> (i, k)>
 #n = affine_map<(i, j, k) -> (j, k)>
 #r = affine_map<(i, j, k) -> (i, j)>
 #id = affine_map<(i, j) -> (i, j)>
-device.kernel @rounded(%x: tensor<1024x1024xbf16>, %w: tensor<1026x1024xbf16>) -> tensor<1024x1026xbf16> {
+device.kernel @wide(%x: tensor<1024x1024xbf16>, %w: tensor<1026x1024xbf16>) -> tensor<1024x1026xbf16> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<1024x1026xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024x1026xf32>) -> tensor<1024x1026xf32>
