@@ -63,6 +63,10 @@ bool readsLessThanResult(linalg::GenericOp op) {
   // one, with r readers: r * inputs <= inputs + 1 + r.
   size_t mostReaders = (inputs + 1) / (inputs - 1), readers = 0;
   for (Operation *user : op->getUsers()) {
+    // The new value of a variable is computed by one operation with its
+    // reader, if that computes another one of it (FuseSiblings.cpp).
+    if (user->hasTrait<OpTrait::IsTerminator>())
+      continue;
     auto reader = dyn_cast<linalg::GenericOp>(user);
     if (!reader || isProduct(reader) || ++readers > mostReaders)
       return false;

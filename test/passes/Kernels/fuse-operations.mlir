@@ -438,3 +438,25 @@ func.func @broadcast(%bias: tensor<64xf32>, %x: tensor<256x64xf32>) -> (tensor<2
   } -> tensor<256x64xf32>
   return %r, %s : tensor<256x64xf32>, tensor<256x64xf32>
 }
+
+// -----
+
+// New values of two variables, one of which is computed of the other: one operation computes both, and reads its inputs once.
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @updates
+// CHECK: %{{.*}}:2 = linalg.generic
+// CHECK-NOT: linalg.generic
+func.func @updates(%v: tensor<32x64xf32>, %g: tensor<32x64xf32>, %p: tensor<32x64xf32>) -> (tensor<32x64xf32>, tensor<32x64xf32>) {
+  %e = tensor.empty() : tensor<32x64xf32>
+  %velocity = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%v, %g : tensor<32x64xf32>, tensor<32x64xf32>) outs(%e : tensor<32x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<32x64xf32>
+  %new = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %velocity : tensor<32x64xf32>, tensor<32x64xf32>) outs(%e : tensor<32x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.subf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<32x64xf32>
+  return %velocity, %new : tensor<32x64xf32>, tensor<32x64xf32>
+}
