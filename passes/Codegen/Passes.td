@@ -98,9 +98,9 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     With the option `library-products`, a product of matrices is a phase without
     its epilogue, but for a rounding. The attribute `lockstep.products` of the
     kernel then has the words of `runtime::GpuProduct`, which describe it to a
-    library: phase, rows, columns, depth, and so on. In a large product on tensor
-    cores, matrices whose rows are no multiples of eight elements are replaced
-    by such in working memory.
+    library: phase, rows, columns, depth, and so on. In a large product on
+    tensor cores, matrices whose rows are no multiples of eight elements are
+    replaced by such in working memory.
 
     ```mlir
     // before

@@ -157,10 +157,10 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
     enough for a cache: a softmax, or a norm, with what is computed of it. What
     follows a product is in its kernel, but with `library-products` only a
     rounding. Large operations whose result is exchanged do not wait for others.
-    Without `fuse`, every operation becomes a kernel of its own. A kernel is named
-    after the step, a number, the function of the user's program that its main
-    operation is in, if its location has one (`loc("norm"("model.py":8:3))`),
-    and that operation.
+    Without `fuse`, every operation becomes a kernel of its own. A kernel is
+    named after the step, a number, the function of the user's program that its
+    main operation is in, if its location has one
+    (`loc("norm"("model.py":8:3))`), and that operation.
 
     ```mlir
     // before
