@@ -59,6 +59,7 @@ def normalize(x, scale):
 
 
 def multiply(x, w):
+    """A product of factors of the type FACTORS, which its result has, too."""
     return x.astype(FACTORS) @ w.astype(FACTORS)
 
 

@@ -235,13 +235,6 @@ private:
         merge(group[source], group[op]);
   }
 
-  /// Whether an operation rounds its only input to fewer bits, as libraries do.
-  static bool isRounding(linalg::GenericOp op) {
-    return op.getNumDpsInputs() == 1 &&
-           llvm::hasSingleElement(op.getBody()->without_terminator()) &&
-           isa<arith::TruncFOp>(op.getBody()->front());
-  }
-
   bool isProductWithEpilogue(unsigned producer, unsigned consumer) {
     auto product = dyn_cast<linalg::LinalgOp>(graph.ops[producer]);
     auto epilogue = dyn_cast<linalg::GenericOp>(graph.ops[consumer]);
@@ -300,9 +293,10 @@ private:
     return !isDelayed(a, b, consumer) && mayShareLoops(ops);
   }
 
-  /// Whether a collective would start later if group `a` were computed with
-  /// `b`, to which `consumer` belongs: one of its operand, or one that waits
-  /// for what `a` computes without it.
+  /// Whether others would wait longer if group `a` shared a kernel with `b`, to
+  /// which `consumer` belongs: if `a` has a value that is exchanged; if
+  /// `consumer` is exchanged, and does not need all of `a`; or if `consumer`
+  /// waits for a collective, and `a` is not only for it.
   bool isDelayed(unsigned a, unsigned b, unsigned consumer) {
     bool waits = llvm::any_of(graph.sources[consumer], [&](unsigned source) {
       return !graph.isCompute[source] && source > members[a].front();

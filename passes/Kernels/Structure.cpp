@@ -47,6 +47,17 @@ std::pair<OpOperand *, OpOperand *> lockstep::getFactors(linalg::GenericOp op) {
   return {lhs, rhs};
 }
 
+bool lockstep::isRounding(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1)
+    return false;
+  auto truncate = op.getBlock()
+                      ->getTerminator()
+                      ->getOperand(0)
+                      .getDefiningOp<arith::TruncFOp>();
+  return truncate && truncate.getIn() == op.getRegionInputArgs()[0] &&
+         truncate->getBlock() == op.getBlock();
+}
+
 bool lockstep::isElementwise(linalg::LinalgOp op) {
   return op.getNumReductionLoops() == 0;
 }

@@ -19,6 +19,9 @@ bool isProduct(mlir::linalg::LinalgOp op);
 std::pair<mlir::OpOperand *, mlir::OpOperand *>
 getFactors(mlir::linalg::GenericOp op);
 
+/// Whether `op` stores its only input, rounded to fewer bits.
+bool isRounding(mlir::linalg::GenericOp op);
+
 /// Whether `op` computes every element of its results from the elements of its
 /// inputs, without a reduction.
 bool isElementwise(mlir::linalg::LinalgOp op);

@@ -86,7 +86,7 @@ def test_nccl(gpu, losses, examples, compiled, executors, replicas):
 
 # Processes share the code that the stand-in makes of kernels.
 def test_code_is_cached(gpu, examples, compiled, tmp_path):
-    artifact = compiled("digits-mlp", "--replicas=2", TARGETS)
+    artifact = compiled("digits-mlp", "--replicas=1", TARGETS)
     cache, metrics = tmp_path / "cache", tmp_path / "metrics.jsonl"
     run = [artifact, *examples("digits-mlp").arguments(2, metrics)]
     found = []
@@ -95,15 +95,14 @@ def test_code_is_cached(gpu, examples, compiled, tmp_path):
         times = {file.name: file.stat().st_mtime_ns for file in cache.iterdir()}
         found.append((times, metrics.read_text()))
     assert found[0] == found[1] and len(found[0][0]) > 10
-    # A damaged file is removed, and made again, by another replica of this
-    # process or by the next process.
+    # A damaged file is removed, and made again by the next process. The only
+    # replica needs each kernel once before it fails.
     damaged = min(cache.iterdir())
     damaged.write_text("no object")
     done = gpu(
         *run, "--device=cuda", check=False, LOCKSTEP_CUDA_CACHE=str(cache)
     )
-    assert done.returncode != 0 and "which has been removed" in done.stderr
-    assert not damaged.exists() or damaged.read_bytes() != b"no object"
+    assert done.returncode != 0 and not damaged.exists(), done.stderr
     gpu(*run, "--device=cuda", LOCKSTEP_CUDA_CACHE=str(cache))
     assert damaged.exists() and metrics.read_text() == found[0][1]
 
@@ -342,10 +341,8 @@ def test_assembler(tools, compiled, tmp_path, name, target, options):
         )
         assert found
         for kernel, stack, spills in found:
-            # Tiles are in registers; a branch may have more buffers than there
-            # are registers.
             is_product = re.search("product|matmul|conv", kernel)
-            most = 64 if is_product else 512 if "_if$" in kernel else 0
+            most = 64 if is_product else 0
             assert int(stack) <= most and int(spills) <= most, kernel
         code.append(output.read_bytes())
     assert code[0] == code[1]

@@ -5,6 +5,7 @@
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Emit/Elements.h"
+#include "passes/Kernels/Structure.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -222,20 +223,10 @@ static std::optional<GpuProduct> makeProduct(const Product &product,
   return found;
 }
 
-/// Whether an operation stores its input, of f32, rounded.
-static bool isRounding(linalg::GenericOp op, Value input) {
-  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
-      op.getDpsInputOperand(0)->get() != input)
-    return false;
-  auto round = op.getBlock()->getTerminator()->getOperand(0);
-  auto truncate = round.getDefiningOp<arith::TruncFOp>();
-  return truncate && truncate.getIn() == op.getRegionInputArgs()[0] &&
-         truncate->getBlock() == op.getBlock();
-}
-
 linalg::GenericOp lockstep::getRounding(ProductGroup &group) {
   Value out = group.product.out->get();
-  if (group.epilogue.empty() || !isRounding(group.epilogue.front(), out) ||
+  if (group.epilogue.empty() || !isRounding(group.epilogue.front()) ||
+      group.epilogue.front().getDpsInputs().front() != out ||
       !group.registers.contains(out) ||
       llvm::any_of(llvm::drop_begin(group.epilogue), [&](Operation *op) {
         return llvm::is_contained(op->getOperands(), out);
