@@ -23,7 +23,7 @@ struct Body;
 /// which a step has been lowered, with operations of `collective`. Before,
 /// named `linalg` operations must be generalized, and the strategy and the
 /// number of replicas be set (`buildInterpretPipeline` in
-/// `passes/Pipelines.h`). Not thread-safe: one run at a time.
+/// `passes/Pipelines/Pipelines.h`). Not thread-safe: one run at a time.
 class Interpreter {
 public:
   /// Translates all steps and programs. Errors are diagnostics at the

@@ -5,7 +5,7 @@
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Analysis/ModuleTopology.h"
 #include "passes/Emit/EmitArtifact.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "passes/Remarks/RemarkCollector.h"
 #include "passes/Remarks/Remarks.h"
 #include "runtime/artifact/Signature.h"

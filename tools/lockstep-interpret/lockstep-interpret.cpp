@@ -1,7 +1,7 @@
 //===- lockstep-interpret.cpp - reference interpreter ---------------------===//
 
 #include "dialect/Interfaces/Parsing.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "tools/lockstep-interpret/Arguments.h"
 #include "tools/support/NumberParser.h"
 

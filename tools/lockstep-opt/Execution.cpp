@@ -4,7 +4,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"

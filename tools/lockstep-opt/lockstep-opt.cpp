@@ -1,7 +1,7 @@
 //===- lockstep-opt.cpp - Runs single passes and stages -------------------===//
 
 #include "dialect/Interfaces/Parsing.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "tools/lockstep-opt/CheckValues.h"
 
 #include "mlir/InitAllPasses.h"

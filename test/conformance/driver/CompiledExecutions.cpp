@@ -4,7 +4,7 @@
 
 #include "dialect/Reference/Value.h"
 #include "passes/Emit/EmitArtifact.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "runtime/data/AlignedBytes.h"
 #include "runtime/device/cpu/CpuBinary.h"
 #include "runtime/executor/Cluster.h"

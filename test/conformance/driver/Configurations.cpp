@@ -2,7 +2,7 @@
 
 #include "test/conformance/driver/Configurations.h"
 
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "test/conformance/driver/SingleConfiguration.h"
 
 #include "mlir/IR/Verifier.h"

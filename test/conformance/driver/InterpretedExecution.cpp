@@ -6,7 +6,7 @@
 #include "dialect/Interfaces/PlainValues.h"
 #include "dialect/Reference/Interpreter.h"
 #include "passes/Emit/Elements.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 
 #include "mlir/Pass/PassManager.h"
 

@@ -2,7 +2,7 @@
 
 #include "dialect/Interfaces/PlainValues.h"
 #include "passes/Emit/EmitArtifact.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "runtime/artifact/Artifact.h"
 
 #include "mlir/IR/Diagnostics.h"

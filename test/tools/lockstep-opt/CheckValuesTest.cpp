@@ -1,7 +1,7 @@
 //===- CheckValuesTest.cpp - passes that change values --------------------===//
 
 #include "tools/lockstep-opt/CheckValues.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "tools/lockstep-opt/NativeKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -17,7 +17,7 @@
 #include "Trial.h"
 
 #include "passes/Analysis/Rules.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "test/support/Suite.h"
 
 #include "mlir/IR/MLIRContext.h"

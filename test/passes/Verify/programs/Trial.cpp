@@ -5,7 +5,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "passes/Verify/Verdict.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -2,7 +2,7 @@
 
 #include "passes/Analysis/ModuleTopology.h"
 #include "passes/Analysis/ReadyTimes.h"
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "passes/Remarks/Remarks.h"
 
 #include "dialect/Collective/CollectiveDialect.h"

@@ -1,6 +1,6 @@
 //===- Pipelines.cpp - Pass pipelines of the compiler ---------------------===//
 
-#include "passes/Pipelines.h"
+#include "passes/Pipelines/Pipelines.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"

@@ -1,7 +1,7 @@
 //===- Pipelines.h - Pass pipelines of the compiler -------------*- C++ -*-===//
 
-#ifndef LOCKSTEP_PASSES_PIPELINES_H
-#define LOCKSTEP_PASSES_PIPELINES_H
+#ifndef LOCKSTEP_PASSES_PIPELINES_PIPELINES_H
+#define LOCKSTEP_PASSES_PIPELINES_PIPELINES_H
 
 #include "passes/Passes.h"
 #include "passes/Remarks/RemarkCollector.h"
