@@ -1,6 +1,7 @@
 //===- ExpandMath.cpp - Expand mathematical functions ---------------------===//
 
 #include "passes/Codegen/DoubleMath.h"
+#include "passes/Codegen/Gpu/NativeMath.h"
 #include "passes/Codegen/PlainLoops.h"
 #include "passes/Codegen/TotalArithmetic.h"
 #include "passes/Passes.h"
@@ -288,6 +289,8 @@ static constexpr StringRef kExpanded[] = {"sinh",  "cosh",  "tan",   "asinh",
 
 namespace {
 struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
+  using ExpandMathPassBase::ExpandMathPassBase;
+
   void runOnOperation() override {
     RewritePatternSet simple(&getContext());
     simple.add<ExtendMultiplyAdd,
@@ -310,6 +313,8 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
     lockstep::defineArithmetic(getOperation());
     RewritePatternSet patterns(&getContext());
     lockstep::populateDoubleMathPatterns(patterns);
+    if (gpu)
+      lockstep::populateGpuMathPatterns(patterns);
     patterns.add<ExpOfSmall,
                  ExpandOrdered<arith::MaximumFOp, arith::CmpFPredicate::OGT,
                                arith::AndIOp>,
@@ -325,6 +330,8 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
     RewritePatternSet arithPatterns(&getContext());
     arithPatterns.add<NarrowDouble, WidenBFloat>(&getContext(), /*benefit=*/10);
     arith::populateExpandBFloat16Patterns(arithPatterns);
+    if (gpu)
+      lockstep::populateGpuMathPatterns(arithPatterns);
     (void)applyPatternsGreedily(getOperation(), std::move(arithPatterns));
     bool failed = false;
     getOperation().walk([&](Operation *op) {

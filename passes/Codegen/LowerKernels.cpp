@@ -52,7 +52,9 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
     phases.libraryProducts = options.products.libraryProducts;
     pm.addPass(createLowerKernelPhasesPass(phases));
     OpPassManager &function = pm.nest<func::FuncOp>();
-    function.addPass(createExpandMathPass());
+    ExpandMathPassOptions math;
+    math.gpu = true;
+    function.addPass(createExpandMathPass(math));
     function.addPass(createHoistInvariantsPass());
     function.addPass(createCSEPass());
     pm.addPass(createConvertKernelAbiPass());

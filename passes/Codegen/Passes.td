@@ -155,7 +155,9 @@ def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
   let summary = "replaces mathematical functions by arithmetic, so that no library is called";
   let description = [{
     Uses polynomial approximations for f32 and f64; f16 and bf16 are computed in
-    f32. An operation without an expansion is an error at its location.
+    f32. An operation without an expansion is an error at its location. With
+    `gpu`, the instructions of NVIDIA's GPUs for f32 are used: maxima and
+    minima, powers of two in `exp`, and roundings to bf16.
 
     ```mlir
     // before
@@ -166,7 +168,8 @@ def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
     %0 = arith.divf %one, %1 : f32
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect"];
+  let options = [Option<"gpu", "gpu", "bool", /*default=*/"false", "use instructions of NVIDIA's GPUs">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def HoistInvariantsPass : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
