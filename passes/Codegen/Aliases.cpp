@@ -46,6 +46,14 @@ bool Aliases::mayAlias(Value a, Value b) const {
   return !first || !second || first == second;
 }
 
+bool Aliases::areSame(Value a, Value b) const {
+  if (a == b)
+    return true;
+  Value root = getRoot(a);
+  return root && root == getRoot(b) && a.getType() == b.getType() &&
+         isWholeBuffer(a) && isWholeBuffer(b);
+}
+
 bool Aliases::mayTouch(Operation *op, Value view) const {
   if (isa<memref::AllocOp>(op) ||
       (isMemoryEffectFree(op) && op->getNumRegions() == 0))

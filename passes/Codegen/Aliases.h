@@ -17,6 +17,8 @@ public:
   /// True if `op`, or an operation in it, may read or write the buffer of
   /// `view`.
   bool mayTouch(mlir::Operation *op, mlir::Value view) const;
+  /// True if the views have the same elements, in the same order.
+  bool areSame(mlir::Value a, mlir::Value b) const;
   /// True if the view has all elements of its buffer in the same order.
   bool isWholeBuffer(mlir::Value view) const;
 

@@ -118,7 +118,8 @@ bool lockstep::reducesContiguously(const LoopStage &stage) {
     return false;
   unsigned dim = stage.reductionDims.back();
   linalg::GenericOp op = stage.op;
-  return stage.sizes[dim] >= kReductionLanes && isVectorizableBody(op) &&
+  return stage.sizes[dim] >= kReductionLanes &&
+         isVectorizableBody(op) &&
          matchCombiner(op) && readsContiguously(op, dim);
 }
 
@@ -126,7 +127,8 @@ bool lockstep::keepsRowInRegisters(const LoopStage &stage, unsigned row) {
   // Half of the 16 registers of AVX2.
   constexpr int64_t mostBytes = 256;
   linalg::GenericOp op = stage.op;
-  if (op.getNumDpsInits() != 1 || !isVectorizableBody(op) || !matchCombiner(op))
+  if (op.getNumDpsInits() != 1 ||
+      !isVectorizableBody(op) || !matchCombiner(op))
     return false;
   OpOperand &init = *op.getDpsInitOperand(0);
   auto type = cast<MemRefType>(init.get().getType());
@@ -164,8 +166,8 @@ getOuterIndices(AffineMap map, ArrayRef<unsigned> outerDims) {
   return indices;
 }
 
-static bool loadsInBody(linalg::GenericOp op, Value buffer,
-                        const Aliases &aliases) {
+bool lockstep::loadsInBody(linalg::GenericOp op, Value buffer,
+                           const Aliases &aliases) {
   return op.getBlock()
       ->walk([&](memref::LoadOp load) {
         return aliases.mayAlias(load.getMemRef(), buffer)
@@ -192,10 +194,7 @@ static bool isIndependent(const LoopStage &first, const LoopStage &second,
         if (!isa<MemRefType>(operand.get().getType()) ||
             !aliases.mayAlias(operand.get(), init.get()))
           continue;
-        bool isSame = operand.get() == init.get() ||
-                      (operand.get().getType() == init.get().getType() &&
-                       aliases.isWholeBuffer(operand.get()) &&
-                       aliases.isWholeBuffer(init.get()));
+        bool isSame = aliases.areSame(operand.get(), init.get());
         auto otherIndices =
             getOuterIndices(otherOp.getMatchingIndexingMap(&operand),
                             ArrayRef(other.parallelDims).take_front(depth));

@@ -60,6 +60,10 @@ bool runsAlongRows(const LoopStage &stage);
 /// that it is computed in vector registers.
 bool keepsRowInRegisters(const LoopStage &stage, unsigned row);
 
+/// Whether the body of `op` itself may load elements of `buffer`.
+bool loadsInBody(mlir::linalg::GenericOp op, mlir::Value buffer,
+                 const Aliases &aliases);
+
 /// Whether neither `next` nor any of `stages` is a reduction, and all have the
 /// same loops: an iteration accesses no element that another one writes.
 bool sharesAllLoops(llvm::ArrayRef<LoopStage> stages, const LoopStage &next,

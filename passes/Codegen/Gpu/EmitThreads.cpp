@@ -3,6 +3,7 @@
 #include "passes/Codegen/Gpu/EmitThreads.h"
 
 #include "passes/Codegen/Combiner.h"
+#include "passes/Codegen/Gpu/RegisterRow.h"
 #include "passes/Codegen/Gpu/ThreadBuilder.h"
 #include "passes/Codegen/PlainLoops.h"
 #include "passes/Codegen/ScalarBody.h"
@@ -29,7 +30,9 @@ public:
     SmallVector<OpFoldResult> sizes;
     for (unsigned dim : ArrayRef(first.parallelDims).take_front(phase.depth))
       sizes.push_back(builder.getIndexAttr(first.sizes[dim]));
-    if (phase.kind == Phase::Kind::BlockPerIteration) {
+    if (phase.rounds > 0) {
+      emitRegisterRow(phase, delinearize(block, sizes));
+    } else if (phase.kind == Phase::Kind::BlockPerIteration) {
       for (const auto &[buffer, indices] : phase.rows)
         moveToSharedMemory(buffer, indices);
       SmallVector<Value> outer = delinearize(block, sizes);
@@ -58,27 +61,6 @@ public:
     }
     for (const LoopStage &stage : group.stages)
       linalg::GenericOp(stage.op).erase();
-  }
-
-  /// A thread executes one iteration of the distributed loops, and of the
-  /// others what belongs to its part.
-  void emitUpdates(const Phase &phase) {
-    UpdateNest nest = *phase.updates;
-    builder.setInsertionPoint(nest.root);
-    loc = nest.root.getLoc();
-    Value number = getNumber();
-    onlyIf(isBelow(number, constant(phase.iterations)), [&] {
-      SmallVector<OpFoldResult> sizes;
-      for (int64_t size : nest.getSizes())
-        sizes.push_back(builder.getIndexAttr(size));
-      SmallVector<Value> own = delinearize(number, sizes);
-      nest.root->moveBefore(builder.getInsertionBlock()->getTerminator());
-      if (nest.owner)
-        guardUpdates(nest, own.front());
-      for (auto [loop, index] :
-           llvm::zip_equal(nest.distributed, ArrayRef(own).drop_front()))
-        replaceByIteration(loop, index);
-    });
   }
 
   /// All threads of the only block execute the operations between the generics,
@@ -114,43 +96,6 @@ public:
   }
 
 private:
-  /// The number of the thread in the grid.
-  Value getNumber() {
-    return arith::AddIOp::create(
-        builder, loc,
-        arith::MulIOp::create(builder, loc, block, constant(threads)), thread);
-  }
-
-  /// Leaves out the accesses that belong to other parts.
-  void guardUpdates(const UpdateNest &nest, Value part) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(nest.firstOwned);
-    Value isOwn = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq,
-        arith::RemUIOp::create(builder, loc, nest.owner, constant(nest.parts)),
-        part);
-    auto branch = scf::IfOp::create(builder, loc, isOwn);
-    Block &body = *branch.thenBlock(), &outer = *branch->getBlock();
-    body.getOperations().splice(body.begin(), outer.getOperations(),
-                                nest.firstOwned->getIterator(),
-                                std::next(nest.lastOwned->getIterator()));
-  }
-
-  /// Replaces a loop by its iteration of this number.
-  void replaceByIteration(scf::ForOp loop, Value number) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(loop);
-    Value index = arith::AddIOp::create(
-        builder, loc, loop.getLowerBound(),
-        arith::MulIOp::create(builder, loc, number, loop.getStep()));
-    loop.getInductionVar().replaceAllUsesWith(index);
-    Block &body = *loop.getBody();
-    loop->getBlock()->getOperations().splice(loop->getIterator(),
-                                             body.getOperations(), body.begin(),
-                                             std::prev(body.end()));
-    loop.erase();
-  }
-
   /// The dimensions of an operation, with the sizes of its loops.
   struct Loops {
     SmallVector<Range> ranges;
@@ -232,6 +177,80 @@ private:
             elements.clear();
             return {};
           });
+  }
+
+  /// The threads of a block share a row, of which each executes the same
+  /// iterations of all stages. All of them compute what the row has once, so
+  /// that none waits for another one but in reductions.
+  void emitRegisterRow(const Phase &phase, ArrayRef<Value> outer) {
+    // What the thread has computed, in each of its iterations.
+    SmallVector<ScalarBody::Elements> rounds(phase.rounds);
+    SmallVector<OpFoldResult> sizes =
+        getAsIndexOpFoldResult(builder.getContext(), phase.rowSizes);
+    for (const LoopStage &stage : phase.group->stages) {
+      linalg::GenericOp op = stage.op;
+      loc = op.getLoc();
+      Loops loops = getLoops(
+          op, ArrayRef(stage.parallelDims).take_front(phase.depth), outer);
+      SmallVector<unsigned> inner = getInnerDims(stage, phase.depth);
+      auto enter = [&](int64_t round) {
+        elements = rounds[round];
+        Value number = arith::AddIOp::create(builder, loc, thread,
+                                             constant(round * threads));
+        for (auto [dim, index] : llvm::zip(inner, delinearize(number, sizes)))
+          loops.dims[dim] = index;
+      };
+      auto store = [&](ValueRange results) {
+        for (auto [init, result] :
+             llvm::zip_equal(op.getDpsInitsMutable(), results))
+          if (!phase.registers.contains(init.get()))
+            memref::StoreOp::create(builder, loc, result, init.get(),
+                                    getBody(op, loops).getIndices(init));
+      };
+      auto keep = [&](ScalarBody::Elements &round, ValueRange results) {
+        for (auto [init, result] :
+             llvm::zip_equal(op.getDpsInitsMutable(), results))
+          round[init.get()] = result;
+      };
+      if (stage.reductionDims.empty() && !inner.empty()) {
+        // All loads come before the stores, so that they wait together.
+        SmallVector<SmallVector<Value>> results;
+        for (int64_t round = 0; round < phase.rounds; ++round) {
+          enter(round);
+          results.push_back(getBody(op, loops).evaluate());
+        }
+        for (int64_t round = 0; round < phase.rounds; ++round) {
+          enter(round);
+          store(results[round]);
+          keep(rounds[round], results[round]);
+        }
+        continue;
+      }
+      SmallVector<Value> results;
+      if (stage.reductionDims.empty()) {
+        elements = rounds.front();
+        results = getBody(op, loops).evaluate();
+      } else {
+        Combiner combiner = *matchCombiner(op);
+        Value sum = arith::ConstantOp::create(builder, loc, combiner.neutral);
+        for (int64_t round = 0; round < phase.rounds; ++round) {
+          enter(round);
+          sum = getBody(op, loops).evaluate(sum).front();
+        }
+        // Memory of its own, which no other reduction uses at the same time.
+        sum = combineThreads(sum, combiner, /*width=*/1,
+                             createShared(threads, sum.getType()));
+        for (unsigned dim : inner)
+          loops.dims[dim] = Value();
+        results = {combiner.combine(
+            builder, loc, getBody(op, loops).load(*op.getDpsInitOperand(0)),
+            sum)};
+      }
+      onlyIf(isFirstThread(), [&] { store(results); });
+      for (ScalarBody::Elements &round : rounds)
+        keep(round, results);
+    }
+    elements.clear();
   }
 
   /// The results of one iteration of the parallel loops.
@@ -386,7 +405,7 @@ private:
   }
 
   /// Thread i reduces the elements i, i + threads, ... in order. Then the
-  /// results of the threads are combined in a tree, in shared memory.
+  /// results of the threads are combined in a tree.
   void emitBlockReduction(linalg::GenericOp op, Loops &loops,
                           const Combiner &combiner) {
     Value own = reduceShare(op, loops, combiner, thread, threads);
@@ -421,28 +440,13 @@ private:
     return own;
   }
 
-  /// Combines the values of threads whose numbers have the same remainder by
-  /// `width`, in a tree, in shared memory. Returns the total, which the first
-  /// `width` threads may use before the next barrier.
+  /// `combineThreads` in the memory that all reductions but those of register
+  /// rows use.
   Value combineShares(Value own, const Combiner &combiner, int64_t width) {
     memref::GlobalOp &memory = shared[own.getType()];
     if (!memory)
       memory = createShared(threads, own.getType());
-    Value partial = getShared(memory);
-    memref::StoreOp::create(builder, loc, own, partial, thread);
-    for (int64_t half = threads / 2; half >= width; half /= 2) {
-      barrier();
-      onlyIf(isBelow(thread, constant(half)), [&] {
-        Value other =
-            arith::AddIOp::create(builder, loc, thread, constant(half));
-        Value sum = combiner.combine(
-            builder, loc, memref::LoadOp::create(builder, loc, partial, thread),
-            memref::LoadOp::create(builder, loc, partial, other));
-        memref::StoreOp::create(builder, loc, sum, partial, thread);
-      });
-    }
-    // Each of the first threads has stored its total itself.
-    return memref::LoadOp::create(builder, loc, partial, thread);
+    return combineThreads(own, combiner, width, memory);
   }
 
   /// Of each type, an element for each thread.
@@ -458,8 +462,6 @@ void lockstep::emitThreads(func::FuncOp function, const Phase &phase) {
   ThreadEmitter emitter(function, phase.threads);
   if (phase.group)
     emitter.emitGroup(phase);
-  else if (phase.updates)
-    emitter.emitUpdates(phase);
   else
     emitter.emitBlock();
 }

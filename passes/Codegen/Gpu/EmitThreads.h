@@ -14,6 +14,9 @@ namespace lockstep {
 /// block.
 void emitThreads(mlir::func::FuncOp function, const Phase &phase);
 
+/// The same for a phase that is a nest of updates.
+void emitUpdates(mlir::func::FuncOp function, const Phase &phase);
+
 } // namespace lockstep
 
 #endif

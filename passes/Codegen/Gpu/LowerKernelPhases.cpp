@@ -160,6 +160,8 @@ struct LowerKernelPhases
       keepOnly(copy, phase);
       if (phase.product)
         emitTiles(copy, *phase.product, phase.tiles);
+      else if (phase.updates)
+        emitUpdates(copy, phase);
       else
         emitThreads(copy, phase);
       expandRemainders(copy);

@@ -4,6 +4,8 @@
 
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Combiner.h"
+#include "passes/Codegen/Gpu/RegisterRow.h"
+#include "passes/Codegen/Gpu/ThreadBuilder.h"
 #include "passes/Codegen/Product.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,7 +19,7 @@ using namespace mlir;
 static constexpr int64_t kManyIterations = 4096;
 /// A product with fewer results is shared by blocks.
 static constexpr int64_t kFewProducts = 256;
-static constexpr int64_t kMaxThreads = 256, kWarp = 32;
+static constexpr int64_t kMaxThreads = 256;
 
 /// The number of threads for `work` iterations: a power of two, whole warps.
 static int64_t chooseThreads(int64_t work) {
@@ -134,6 +136,33 @@ static bool isLongRow(const Phase &phase) {
   return row >= longRow && phase.iterations / row >= manyRows;
 }
 
+/// Lets the threads of a block keep the elements of a row in registers, if each
+/// has the same number of them, and not many. Only if there is a reduction:
+/// else, none of them needs the elements of another one anyway.
+static void keepRowInRegisters(Phase &phase, const Aliases &aliases) {
+  constexpr int64_t mostRounds = 16;
+  if (llvm::none_of(phase.group->stages, [](const LoopStage &stage) {
+        return !stage.reductionDims.empty();
+      }))
+    return;
+  std::optional<SmallVector<int64_t>> sizes =
+      matchRegisterRow(*phase.group, phase.depth, aliases);
+  if (!sizes)
+    return;
+  int64_t elements = 1;
+  for (int64_t size : *sizes)
+    elements *= size;
+  // The largest power of two that divides the row.
+  int64_t threads = std::min(elements & -elements, kMaxThreads);
+  if (threads < kWarp || elements / threads > mostRounds)
+    return;
+  phase.threads = threads;
+  phase.rounds = elements / threads;
+  phase.rowSizes = std::move(*sizes);
+  for (auto &[buffer, indices] : findRowBuffers(*phase.group, phase.depth))
+    phase.registers.insert(buffer);
+}
+
 /// Chooses the grid of a phase with a group.
 static void arrange(Phase &phase, const Aliases &aliases) {
   const LoopGroup &group = *phase.group;
@@ -171,7 +200,9 @@ static void arrange(Phase &phase, const Aliases &aliases) {
   phase.kind = Phase::Kind::BlockPerIteration;
   phase.threads = chooseThreads(work);
   phase.blocks = phase.iterations;
-  keepInSharedMemory(phase);
+  keepRowInRegisters(phase, aliases);
+  if (phase.rounds == 0)
+    keepInSharedMemory(phase);
 }
 
 /// The group of a branch without results that consists of nothing else: a copy

@@ -58,11 +58,16 @@ struct Phase {
   /// The number of outer loops that are distributed, and of their iterations.
   unsigned depth = 0;
   int64_t iterations = 1;
+  /// For `BlockPerIteration`: the sizes of the inner loops and how many of
+  /// their iterations a thread executes, if it keeps what it computes in
+  /// registers
+  /// (`matchRegisterRow`); else 0. Then there are no runs and no rows.
+  llvm::SmallVector<int64_t> rowSizes;
+  int64_t rounds = 0;
   /// The stages of the group in runs of this length: a thread executes the same
   /// iterations of all stages of a run, one iteration after the other.
   llvm::SmallVector<size_t> runs;
-  /// Intermediate buffers that only one run uses, of which a thread has an
-  /// element in a register.
+  /// Intermediate buffers of which a thread has elements in registers.
   llvm::SmallDenseSet<mlir::Value> registers;
   /// Others of which a block has a row in shared memory, with the positions of
   /// the indices that become zero.

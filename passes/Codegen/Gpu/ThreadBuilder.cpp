@@ -30,6 +30,12 @@ Value ThreadBuilder::constant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
+Value ThreadBuilder::getNumber() {
+  return arith::AddIOp::create(
+      builder, loc,
+      arith::MulIOp::create(builder, loc, block, constant(threads)), thread);
+}
+
 void ThreadBuilder::barrier() { NVVM::Barrier0Op::create(builder, loc); }
 
 Value ThreadBuilder::isBelow(Value a, Value b) {
@@ -149,6 +155,86 @@ SmallVector<Value> ThreadBuilder::share(
     scf::YieldOp::create(builder, loc, values);
   }
   return branch.getResults();
+}
+
+Value ThreadBuilder::exchange(Value value, int64_t distance) {
+  Type type = value.getType(), word = builder.getI32Type();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Type bitsType = builder.getIntegerType(width);
+  auto number = [&](Type of, int64_t n) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getIntegerAttr(of, n));
+  };
+  auto exchangeWord = [&](Value own) -> Value {
+    return NVVM::ShflOp::create(
+        builder, loc, word, /*thread_mask=*/number(word, -1), own,
+        /*offset=*/number(word, distance),
+        /*mask_and_clamp=*/number(word, kWarp - 1),
+        NVVM::ShflKindAttr::get(builder.getContext(), NVVM::ShflKind::bfly),
+        /*return_value_and_is_valid=*/UnitAttr());
+  };
+  auto resize = [&](Value bits, Type to) -> Value {
+    unsigned from = bits.getType().getIntOrFloatBitWidth(),
+             size = to.getIntOrFloatBitWidth();
+    return from == size ? bits
+           : from < size
+               ? Value(arith::ExtUIOp::create(builder, loc, to, bits))
+               : Value(arith::TruncIOp::create(builder, loc, to, bits));
+  };
+  Value bits = arith::BitcastOp::create(builder, loc, bitsType, value);
+  if (width <= 32) {
+    bits = resize(exchangeWord(resize(bits, word)), bitsType);
+  } else {
+    Value half = number(bitsType, 32);
+    Value low = exchangeWord(resize(bits, word));
+    Value high = exchangeWord(
+        resize(arith::ShRUIOp::create(builder, loc, bits, half), word));
+    bits = arith::OrIOp::create(
+        builder, loc, resize(low, bitsType),
+        arith::ShLIOp::create(builder, loc, resize(high, bitsType), half));
+  }
+  return arith::BitcastOp::create(builder, loc, type, bits);
+}
+
+Value ThreadBuilder::combineThreads(Value value, const Combiner &combiner,
+                                    int64_t width, memref::GlobalOp memory) {
+  auto remainder = [&](int64_t divisor) -> Value {
+    return arith::RemUIOp::create(builder, loc, thread, constant(divisor));
+  };
+  Value partial = getShared(memory);
+  // The first `left` threads have values that are not yet combined; the next
+  // ones of the same remainder have the same values. Each round of warps has
+  // its own elements in memory.
+  int64_t left = threads, used = 0;
+  while (true) {
+    for (int64_t distance = std::min(left, kWarp) / 2; distance >= width;
+         distance /= 2)
+      value = combiner.combine(builder, loc, value, exchange(value, distance));
+    if (left <= kWarp)
+      return value;
+    Value warp = arith::DivUIOp::create(builder, loc, thread, constant(kWarp)),
+          lane = remainder(kWarp);
+    Value place = arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, warp, constant(width)), lane);
+    left = left / kWarp * width;
+    // Only warps that had values of their own store their totals.
+    Value stores = isBelow(lane, constant(width));
+    if (used > 0)
+      stores = arith::AndIOp::create(builder, loc, stores,
+                                     isBelow(place, constant(left)));
+    onlyIf(stores, [&] {
+      memref::StoreOp::create(
+          builder, loc, value, partial,
+          Value(arith::AddIOp::create(builder, loc, place, constant(used))));
+    });
+    barrier();
+    value = memref::LoadOp::create(
+        builder, loc, partial,
+        Value(arith::AddIOp::create(builder, loc, remainder(left),
+                                    constant(used))));
+    used += left;
+  }
 }
 
 memref::GlobalOp ThreadBuilder::createShared(ArrayRef<int64_t> shape,

@@ -3,11 +3,16 @@
 #ifndef LOCKSTEP_PASSES_CODEGEN_GPU_THREADBUILDER_H
 #define LOCKSTEP_PASSES_CODEGEN_GPU_THREADBUILDER_H
 
+#include "passes/Codegen/Combiner.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace lockstep {
+
+/// The threads of a block that execute an instruction together.
+inline constexpr int64_t kWarp = 32;
 
 /// Builds the code that each thread of a grid executes.
 class ThreadBuilder {
@@ -17,6 +22,8 @@ public:
   ThreadBuilder(mlir::func::FuncOp function, int64_t threads);
 
   mlir::Value constant(int64_t value);
+  /// The number of the thread in the grid.
+  mlir::Value getNumber();
   /// Unsigned.
   mlir::Value isBelow(mlir::Value a, mlir::Value b);
   mlir::Value isFirstThread();
@@ -55,6 +62,17 @@ public:
         llvm::function_ref<llvm::SmallVector<mlir::Value>(
             llvm::ArrayRef<mlir::Value>, mlir::ValueRange)>
             body);
+
+  /// The value of another thread of the warp, whose number differs in the bit
+  /// `distance`. All threads of the warp execute it.
+  mlir::Value exchange(mlir::Value value, int64_t distance);
+  /// Combines the values of threads whose numbers have the same remainder by
+  /// `width`, a power of two of at most a warp, in a fixed tree: those of a
+  /// warp by exchanges, and their totals through `memory`, which has an element
+  /// for each thread. All threads of the block execute it, and have the total.
+  /// A barrier has to be before the next use of `memory`.
+  mlir::Value combineThreads(mlir::Value value, const Combiner &combiner,
+                             int64_t width, mlir::memref::GlobalOp memory);
 
   /// Memory that the threads of a block share, not initialized.
   mlir::memref::GlobalOp createShared(llvm::ArrayRef<int64_t> shape,

@@ -26,7 +26,8 @@ device.kernel @relu(%x: tensor<10x100xf32>) -> tensor<10x100xf32> {
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 
-// A row for each block: its threads share the sum, then the elements, each one every 256th. The sum is in shared memory.
+// A row for each block, whose elements its threads do not share evenly: they share the sum, then the elements, each one every 256th. The sum is
+// in shared memory. A warp adds its values by exchanging them, and then the sums of all warps.
 // CHECK-DAG: memref.global "private" @[[ROW:.*shared0]] : memref<1xf32, 3>
 // CHECK-DAG: memref.global "private" @[[SHARED:.*shared1]] : memref<256xf32, 3>
 // CHECK-LABEL: func.func @normalize$0
@@ -38,8 +39,15 @@ device.kernel @relu(%x: tensor<10x100xf32>) -> tensor<10x100xf32> {
 // CHECK: arith.addf %[[MOST]]
 // CHECK: scf.yield %[[MOST]]
 // CHECK: %[[SUMS:.*]] = memref.get_global @[[SHARED]]
-// CHECK: memref.store %[[OWN]], %[[SUMS]][%[[THREAD]]]
-// CHECK-COUNT-8: nvvm.barrier0
+// CHECK: arith.bitcast %[[OWN]]
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK: %[[WARP:.*]] = arith.divui %[[THREAD]], %c32
+// CHECK: scf.if
+// CHECK: memref.store {{.*}}, %[[SUMS]]
+// CHECK: nvvm.barrier0
+// CHECK: memref.load %[[SUMS]]
+// CHECK-COUNT-3: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl
 // CHECK: arith.cmpi eq, %[[THREAD]], %c0
 // CHECK: memref.store {{.*}}, %[[SUM]]
 // CHECK: nvvm.barrier0
@@ -64,6 +72,80 @@ device.kernel @normalize(%x: tensor<16x1000xf32>) -> tensor<16x1000xf32> {
     linalg.yield %s : f32
   } -> tensor<16x1000xf32>
   device.yield %r : tensor<16x1000xf32>
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// A row of 512 elements, of which each of 256 threads has two in registers: nothing but the sums of the warps is in shared memory, and none of
+// the threads waits for another one but for them.
+// CHECK: memref.global "private" @[[SUMS:.*]] : memref<256xf32, 3>
+// CHECK-LABEL: func.func @softmax$0
+// CHECK: %[[THREAD:.*]] = arith.index_castui %0
+// CHECK: %[[X0:.*]] = memref.load %arg0
+// CHECK: %[[E0:.*]] = math.exp %[[X0]]
+// CHECK: %[[X1:.*]] = memref.load %arg0
+// CHECK: %[[E1:.*]] = math.exp %[[X1]]
+// CHECK: %[[S0:.*]] = arith.addf {{.*}}, %[[E0]]
+// CHECK: %[[S1:.*]] = arith.addf %[[S0]], %[[E1]]
+// CHECK: memref.get_global @[[SUMS]]
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK: nvvm.barrier0
+// CHECK-COUNT-3: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.barrier0
+// CHECK: %[[Q0:.*]] = arith.divf %[[E0]], %[[TOTAL:.*]]
+// CHECK: %[[Q1:.*]] = arith.divf %[[E1]], %[[TOTAL]]
+// CHECK: memref.store %[[Q0]], %arg1
+// CHECK: memref.store %[[Q1]], %arg1
+// CHECK-NEXT: return
+// CHECK: func.func private @softmax({{.*}} lockstep.launches = array<i64: 16, 256>, lockstep.scratch = 0
+device.kernel @softmax(%x: tensor<16x512xf32>) -> tensor<16x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<16x512xf32>
+  %exp = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<16x512xf32>) outs(%o : tensor<16x512xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = math.exp %a : f32
+    linalg.yield %s : f32
+  } -> tensor<16x512xf32>
+  %e = tensor.empty() : tensor<16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%exp : tensor<16x512xf32>) outs(%f : tensor<16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<16xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%exp, %sum : tensor<16x512xf32>, tensor<16xf32>) outs(%o : tensor<16x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.divf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<16x512xf32>
+  device.yield %r : tensor<16x512xf32>
+}
+
+// -----
+
+// A row whose sum is added to one that is already there: a thread would store it before others have read the old one, so that the row is not in
+// registers.
+// CHECK-LABEL: func.func @accumulate$0
+// CHECK-COUNT-3: nvvm.barrier0
+// CHECK: func.func private @accumulate(
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+device.kernel @accumulate(%x: tensor<16x512xf32>, %old: tensor<16xf32>) -> (tensor<16xf32>, tensor<16x512xf32>) attributes {in_place = array<i64: 1, -1>} {
+  %sum = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<16x512xf32>) outs(%old : tensor<16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<16xf32>
+  %o = tensor.empty() : tensor<16x512xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : tensor<16x512xf32>, tensor<16xf32>) outs(%o : tensor<16x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.divf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<16x512xf32>
+  device.yield %sum, %r : tensor<16xf32>, tensor<16x512xf32>
 }
 
 // -----
@@ -153,10 +235,14 @@ device.kernel @large(%x: tensor<1000x100xf32>, %w: tensor<100x768xf32>) -> tenso
 // CHECK: arith.minui %[[NUMBER]], %c5000
 // CHECK: %[[OWN:.*]] = scf.for {{.*}} = %c0 to %c8 step %c1 iter_args
 // CHECK: memref.load %arg0[%{{.*}}, %[[COLUMN:.*]]]
-// CHECK: memref.store %[[OWN]], %[[SUMS:.*]][%[[THREAD]]]
-// CHECK-COUNT-4: nvvm.barrier0
-// CHECK: arith.cmpi ult, %[[THREAD]], %c8
-// CHECK: memref.load %[[SUMS]][%[[THREAD]]]
+// CHECK: %[[SUMS:.*]] = memref.get_global
+// CHECK: arith.bitcast %[[OWN]]
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl
+// CHECK: memref.store {{.*}}, %[[SUMS]]
+// CHECK: nvvm.barrier0
+// CHECK: memref.load %[[SUMS]]
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
 // CHECK: scf.if %[[STORES]]
 // CHECK: %[[ALL:.*]] = arith.addf {{.*}}
 // CHECK: memref.store %[[ALL]], %arg1[%[[COLUMN]]]

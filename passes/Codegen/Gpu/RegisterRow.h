@@ -1,0 +1,26 @@
+//===- RegisterRow.h - Rows of which threads keep elements ------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_CODEGEN_GPU_REGISTERROW_H
+#define LOCKSTEP_PASSES_CODEGEN_GPU_REGISTERROW_H
+
+#include "passes/Codegen/LoopGroup.h"
+
+namespace lockstep {
+
+/// The loops of a stage within the `depth` outer ones of its group, in order.
+llvm::SmallVector<unsigned> getInnerDims(const LoopStage &stage,
+                                         unsigned depth);
+
+/// The sizes of the inner loops of a group, if a thread can execute the same
+/// iterations of them for all stages, and keep what it computes in registers:
+/// each stage has exactly these loops, as element-wise ones or as one
+/// reduction, or none; what a stage writes is accessed by others in the same
+/// iteration only; and what a row has once is not read before it is computed.
+/// None otherwise.
+std::optional<llvm::SmallVector<int64_t>>
+matchRegisterRow(const LoopGroup &group, unsigned depth,
+                 const Aliases &aliases);
+
+} // namespace lockstep
+
+#endif
