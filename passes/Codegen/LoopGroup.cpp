@@ -119,8 +119,8 @@ bool lockstep::reducesContiguously(const LoopStage &stage) {
   unsigned dim = stage.reductionDims.back();
   linalg::GenericOp op = stage.op;
   return stage.sizes[dim] >= kReductionLanes &&
-         isVectorizableBody(op) &&
-         matchCombiner(op) && readsContiguously(op, dim);
+         isVectorizableBody(op, /*hasIndices=*/true) && matchCombiner(op) &&
+         readsContiguously(op, dim);
 }
 
 bool lockstep::keepsRowInRegisters(const LoopStage &stage, unsigned row) {
@@ -128,7 +128,7 @@ bool lockstep::keepsRowInRegisters(const LoopStage &stage, unsigned row) {
   constexpr int64_t mostBytes = 256;
   linalg::GenericOp op = stage.op;
   if (op.getNumDpsInits() != 1 ||
-      !isVectorizableBody(op) || !matchCombiner(op))
+      !isVectorizableBody(op, /*hasIndices=*/true) || !matchCombiner(op))
     return false;
   OpOperand &init = *op.getDpsInitOperand(0);
   auto type = cast<MemRefType>(init.get().getType());

@@ -9,16 +9,17 @@
 using namespace lockstep;
 using namespace mlir;
 
-bool lockstep::isVectorizableBody(linalg::GenericOp op) {
+bool lockstep::isVectorizableBody(linalg::GenericOp op, bool hasIndices) {
   for (Operation &inner : op.getBlock()->without_terminator()) {
-    if (isa<arith::ConstantOp>(inner))
+    if (isa<arith::ConstantOp>(inner) ||
+        (hasIndices && isa<linalg::IndexOp>(inner)))
       continue;
     if (!OpTrait::hasElementwiseMappableTraits(&inner) ||
         inner.getNumResults() != 1 || inner.getNumRegions() != 0)
       return false;
     for (Type type : llvm::concat<const Type>(inner.getOperandTypes(),
                                               inner.getResultTypes()))
-      if (!isa<FloatType, IntegerType>(type))
+      if (!isa<FloatType, IntegerType>(type) && !(hasIndices && type.isIndex()))
         return false;
   }
   return llvm::all_of(op.getBlock()->getTerminator()->getOperandTypes(),
@@ -33,9 +34,10 @@ Value lockstep::broadcast(OpBuilder &builder, Location loc, Value value,
       builder, loc, VectorType::get(lanes, value.getType()), value);
 }
 
-SmallVector<Value> lockstep::evaluateBody(OpBuilder &builder,
-                                          linalg::GenericOp op,
-                                          ValueRange arguments, int64_t lanes) {
+SmallVector<Value>
+lockstep::evaluateBody(OpBuilder &builder, linalg::GenericOp op,
+                       ValueRange arguments, int64_t lanes,
+                       llvm::function_ref<Value(unsigned dim)> getIndex) {
   IRMapping mapping;
   for (auto [argument, value] :
        llvm::zip_equal(op.getBlock()->getArguments(), arguments))
@@ -48,6 +50,10 @@ SmallVector<Value> lockstep::evaluateBody(OpBuilder &builder,
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (isa<arith::ConstantOp>(inner)) {
       builder.clone(inner, mapping);
+      continue;
+    }
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      mapping.map(index.getResult(), getIndex(index.getDim()));
       continue;
     }
     OperationState state(inner.getLoc(), inner.getName());

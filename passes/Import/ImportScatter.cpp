@@ -3,8 +3,10 @@
 #include "passes/Import/StableHLO.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -38,6 +40,16 @@ private:
   SmallVector<Value> getStarts(OpBuilder &builder, ValueRange scatterIvs);
   /// An i1: whether the whole window is inside of the inputs; null: always.
   Value isInside(OpBuilder &builder, ArrayRef<Value> starts);
+
+  /// Whether an element of the input has at most one update, that of the same
+  /// batch: the gradient of elements that are taken along an axis.
+  bool updatesOneOfEachBatch() const;
+  /// Imports such a scatter into a tensor whose elements are all `value`: no
+  /// loop over the updates is needed.
+  void importSelection(TypedAttr value);
+  /// For each dimension of the updates that is none of the window, the
+  /// dimension of the input that it is a batch of; none if it has size one.
+  std::optional<int64_t> getBatchDim(int64_t scatterDim) const;
 
   RankedTensorType getInputType() const {
     return cast<RankedTensorType>(inputs.front().getType());
@@ -225,9 +237,140 @@ SmallVector<Value> Scatter::buildUpdates(OpBuilder &builder,
   return ifOp.getResults();
 }
 
+std::optional<int64_t> Scatter::getBatchDim(int64_t scatterDim) const {
+  int64_t indexDim = scatterDim < indexVectorDim ? scatterDim : scatterDim + 1;
+  for (auto [input, index] :
+       llvm::zip_equal(inputBatchingDims, indicesBatchingDims))
+    if (index == indexDim)
+      return input;
+  return std::nullopt;
+}
+
+bool Scatter::updatesOneOfEachBatch() const {
+  if (inputs.size() != 1 || toOperandDims.size() != 1)
+    return false;
+  for (int64_t d = 0; d < getInputType().getRank(); ++d) {
+    bool isWhole = windowSizes[d] == getInputType().getDimSize(d);
+    if (d == toOperandDims.front()
+            ? !llvm::is_contained(insertedWindowDims, d)
+            : !llvm::is_contained(inputBatchingDims, d) && !isWhole)
+      return false;
+  }
+  return llvm::all_of(llvm::enumerate(updateScatterDims), [&](auto pair) {
+    return getUpdateType().getDimSize(pair.value()) == 1 ||
+           getBatchDim(pair.index());
+  });
+}
+
+void Scatter::importSelection(TypedAttr value) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  RankedTensorType inputType = getInputType(), updateType = getUpdateType();
+  Value old = arith::ConstantOp::create(builder, loc, value);
+  auto makeGeneric = [&](RankedTensorType type, ValueRange operands,
+                         ArrayRef<AffineMap> maps, auto body) {
+    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                          type.getElementType());
+    SmallVector<AffineMap> all(maps);
+    all.push_back(builder.getMultiDimIdentityMap(type.getRank()));
+    SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                               utils::IteratorType::parallel);
+    return linalg::GenericOp::create(
+               builder, loc, type, operands, empty, all, iterators,
+               [&](OpBuilder &nested, Location, ValueRange arguments) {
+                 linalg::YieldOp::create(nested, loc, body(nested, arguments));
+               })
+        .getResult(0);
+  };
+  Value combined = makeGeneric(
+      updateType, updates.front(),
+      builder.getMultiDimIdentityMap(updateType.getRank()),
+      [&](OpBuilder &nested, ValueRange arguments) {
+        return stablehlo::inlineOnScalars(nested, op->getRegion(0).front(),
+                                          {old, arguments.front()});
+      });
+
+  // Where the update of an element, and its index, are.
+  AffineExpr zero = builder.getAffineConstantExpr(0);
+  auto placeOf = [&](int64_t scatterDim) {
+    std::optional<int64_t> batch = getBatchDim(scatterDim);
+    return batch ? builder.getAffineDimExpr(*batch) : zero;
+  };
+  SmallVector<AffineExpr> updatePlace(updateType.getRank(), zero),
+      indexPlace(getIndicesType().getRank(), zero);
+  for (auto [input, update] :
+       llvm::zip_equal(inputWindowDims, updateWindowDims))
+    updatePlace[update] = builder.getAffineDimExpr(input);
+  for (auto [scatterDim, update] : llvm::enumerate(updateScatterDims)) {
+    updatePlace[update] = placeOf(scatterDim);
+    indexPlace[static_cast<int64_t>(scatterDim) < indexVectorDim
+                   ? scatterDim
+                   : scatterDim + 1] = placeOf(scatterDim);
+  }
+  auto makeMap = [&](ArrayRef<AffineExpr> place) {
+    return AffineMap::get(inputType.getRank(), 0, place, builder.getContext());
+  };
+
+  int64_t dim = toOperandDims.front();
+  bool isUnsigned = op->hasAttr(stablehlo::kUnsignedIndices);
+  auto indexType = cast<IntegerType>(getIndicesType().getElementType());
+  // In fewer bits, another index could look the same.
+  unsigned bits = indexType.getWidth() - (isUnsigned ? 0 : 1);
+  bool isNarrow = bits < 63 && inputType.getDimSize(dim) > (int64_t(1) << bits);
+  Value result = makeGeneric(
+      inputType, {indices, combined},
+      {makeMap(indexPlace), makeMap(updatePlace)},
+      [&](OpBuilder &nested, ValueRange arguments) -> Value {
+        Value index = arguments[0],
+              number = linalg::IndexOp::create(nested, loc, dim);
+        if (isNarrow)
+          index = isUnsigned ? Value(arith::IndexCastUIOp::create(
+                                   nested, loc, nested.getIndexType(), index))
+                             : Value(arith::IndexCastOp::create(
+                                   nested, loc, nested.getIndexType(), index));
+        else
+          number =
+              arith::IndexCastOp::create(nested, loc, index.getType(), number);
+        Value isHere = arith::CmpIOp::create(
+            nested, loc, arith::CmpIPredicate::eq, index, number);
+        return arith::SelectOp::create(nested, loc, isHere, arguments[1], old);
+      });
+  op->replaceAllUsesWith(ValueRange(result));
+  op->erase();
+}
+
+/// The element of a tensor whose elements are all the same constant; null for
+/// others.
+static TypedAttr getSplat(Value tensor) {
+  DenseElementsAttr elements;
+  if (matchPattern(tensor, m_Constant(&elements)))
+    return elements.isSplat() ? elements.getSplatValue<TypedAttr>()
+                              : TypedAttr();
+  auto fill = tensor.getDefiningOp<linalg::LinalgOp>();
+  if (!fill || fill.getNumReductionLoops() > 0 || fill->getNumResults() != 1)
+    return TypedAttr();
+  Value yielded = fill.getBlock()->getTerminator()->getOperand(0);
+  TypedAttr value;
+  if (matchPattern(yielded, m_Constant(&value)))
+    return value;
+  auto argument = dyn_cast<BlockArgument>(yielded);
+  if (!argument || argument.getOwner() != fill.getBlock())
+    return TypedAttr();
+  OpOperand *operand = fill.getMatchingOpOperand(argument);
+  if (!isa<RankedTensorType>(operand->get().getType()))
+    return matchPattern(operand->get(), m_Constant(&value)) ? value
+                                                            : TypedAttr();
+  return fill.isDpsInput(operand) ? getSplat(operand->get()) : TypedAttr();
+}
+
 LogicalResult Scatter::import() {
   if (failed(stablehlo::verifyStaticShapes(op)) || failed(readDimensions()))
     return failure();
+  if (updatesOneOfEachBatch())
+    if (TypedAttr value = getSplat(inputs.front())) {
+      importSelection(value);
+      return success();
+    }
   OpBuilder builder(op);
   SmallVector<int64_t> sizes =
       llvm::map_to_vector(updateScatterDims, [&](int64_t dim) {

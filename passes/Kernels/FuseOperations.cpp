@@ -83,6 +83,8 @@ bool isCheapToRepeat(linalg::GenericOp op) {
     return false;
   unsigned operations = 0;
   for (Operation &inner : op.getBody()->without_terminator()) {
+    if (isa<arith::ConstantOp, linalg::IndexOp>(inner))
+      continue;
     if (isa<math::MathDialect>(inner.getDialect()) ||
         isa<arith::DivFOp, tensor::ExtractOp>(inner))
       return false;

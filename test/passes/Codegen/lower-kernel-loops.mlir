@@ -107,3 +107,33 @@ device.kernel @long_rows(%x: tensor<64x80xf32>) -> tensor<80xf32> {
     }
   device.yield %r : tensor<80xf32>
 }
+
+// -----
+
+// The numbers of iterations as a vector: a sum of what the elements are whose number is an index.
+// V4-LABEL: func.func @selected
+// V4: scf.for %[[J:.*]] = %c0{{.*}} to %c96
+// V4: %[[FIRST:.*]] = vector.broadcast %[[J]] : index to vector<32xindex>
+// V4: %[[STEP:.*]] = vector.step : vector<32xindex>
+// V4: %[[NUMBER:.*]] = arith.addi %[[FIRST]], %[[STEP]]
+// V4: %[[CAST:.*]] = arith.index_cast %[[NUMBER]] : vector<32xindex> to vector<32xi32>
+// V4: arith.cmpi eq, %{{.*}}, %[[CAST]] : vector<32xi32>
+// V3-LABEL: func.func @selected
+// V3: vector.step
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+device.kernel @selected(%x: tensor<16x100xf32>, %i: tensor<16xi32>) -> tensor<16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%x, %i : tensor<16x100xf32>, tensor<16xi32>) outs(%f : tensor<16xf32>) {
+  ^bb0(%a: f32, %index: i32, %b: f32):
+    %j = linalg.index 1 : index
+    %number = arith.index_cast %j : index to i32
+    %here = arith.cmpi eq, %index, %number : i32
+    %chosen = arith.select %here, %a, %zero : f32
+    %s = arith.addf %b, %chosen : f32
+    linalg.yield %s : f32
+  } -> tensor<16xf32>
+  device.yield %r : tensor<16xf32>
+}

@@ -83,3 +83,69 @@ func.func @windows(%x: tensor<4xf32>, %y: tensor<4xi32>, %i: tensor<5xui32>, %u:
   }) : (tensor<4xf32>, tensor<4xi32>, tensor<5xui32>, tensor<5x2xf32>, tensor<5x2xi32>) -> (tensor<4xf32>, tensor<4xi32>)
   return %0#0, %0#1 : tensor<4xf32>, tensor<4xi32>
 }
+
+// -----
+
+// The same into zeros: an element is the update where its number is the index of its batch, without a loop over the updates.
+// CHECK-DAG: #[[ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[INDEX:.*]] = affine_map<(d0, d1) -> (d0, 0, 0)>
+// CHECK-DAG: #[[UPDATE:.*]] = affine_map<(d0, d1) -> (d0, 0)>
+// CHECK-LABEL: func @into_zeros
+// CHECK-SAME: (%[[I:.*]]: tensor<4x1x1xi32>, %[[U:.*]]: tensor<4x1xf32>)
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: %[[SUMS:.*]] = linalg.generic {{.*}} ins(%[[U]] : tensor<4x1xf32>)
+// CHECK: arith.addf %{{.*}}, %[[ZERO]]
+// CHECK: linalg.generic {indexing_maps = [#[[INDEX]], #[[UPDATE]], #[[ID]]], iterator_types = ["parallel", "parallel"]} ins(%[[I]], %[[SUMS]] :
+// CHECK: ^bb0(%[[INDEX_OF:.*]]: i32, %[[SUM:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[NUMBER:.*]] = linalg.index 1
+// CHECK: %[[CAST:.*]] = arith.index_cast %[[NUMBER]] : index to i32
+// CHECK: %[[HERE:.*]] = arith.cmpi eq, %[[INDEX_OF]], %[[CAST]] : i32
+// CHECK: arith.select %[[HERE]], %[[SUM]], %[[ZERO]]
+// CHECK-NOT: scf.for
+#scalar = affine_map<() -> ()>
+func.func @into_zeros(%i: tensor<4x1x1xi32>, %u: tensor<4x1xf32>) -> tensor<4x10xf32> {
+  %x = arith.constant dense<0.0> : tensor<4x10xf32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %e = tensor.empty() : tensor<f32>
+    %s = linalg.generic {indexing_maps = [#scalar, #scalar, #scalar], iterator_types = []} ins(%b, %a : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%in: f32, %in2: f32, %out: f32):
+      %1 = arith.addf %in, %in2 : f32
+      linalg.yield %1 : f32
+    } -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<4x10xf32>, tensor<4x1x1xi32>, tensor<4x1xf32>) -> tensor<4x10xf32>
+  return %0 : tensor<4x10xf32>
+}
+
+// -----
+
+// Indices of 8 bits of 200 elements: compared in 8 bits, the negative index -56, which is out of range, would be 200.
+// CHECK-LABEL: func @small_indices
+// CHECK: ^bb0(%[[INDEX:.*]]: i8, %{{.*}}: f32, %{{.*}}: f32):
+// CHECK: %[[NUMBER:.*]] = linalg.index 1
+// CHECK: %[[WIDE:.*]] = arith.index_cast %[[INDEX]] : i8 to index
+// CHECK: arith.cmpi eq, %[[WIDE]], %[[NUMBER]] : index
+func.func @small_indices(%i: tensor<4x1xi8>, %u: tensor<4xf32>) -> tensor<4x200xf32> {
+  %x = arith.constant dense<0.0> : tensor<4x200xf32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    "stablehlo.return"(%b) : (tensor<f32>) -> ()
+  }) : (tensor<4x200xf32>, tensor<4x1xi8>, tensor<4xf32>) -> tensor<4x200xf32>
+  return %0 : tensor<4x200xf32>
+}
+
+// -----
+
+// Several updates of a batch: the same element may have more than one of them.
+// CHECK-LABEL: func @several
+// CHECK: scf.for
+// CHECK: scf.for
+func.func @several(%i: tensor<4x3x1xi32>, %u: tensor<4x3xf32>) -> tensor<4x10xf32> {
+  %x = arith.constant dense<0.0> : tensor<4x10xf32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    "stablehlo.return"(%b) : (tensor<f32>) -> ()
+  }) : (tensor<4x10xf32>, tensor<4x3x1xi32>, tensor<4x3xf32>) -> tensor<4x10xf32>
+  return %0 : tensor<4x10xf32>
+}
