@@ -1,8 +1,9 @@
 //===- FuseOperations.cpp - Fuses element-wise operations -----------------===//
 //
 // Producer-consumer fusion is upstream's (`linalg` element-wise fusion); this
-// file decides which operations are fused. The transformations after it are in
-// FoldTransposes.cpp and FuseSiblings.cpp.
+// file decides which operations are fused. FuseExtracts.cpp adds those that take
+// elements by index. The transformations after it are in FoldTransposes.cpp and
+// FuseSiblings.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -209,6 +210,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
       return signalPassFailure();
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
+    populateFuseExtractsPatterns(patterns);
     linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns,
                                                        hasAddedDimensions);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);

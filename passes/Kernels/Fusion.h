@@ -4,6 +4,7 @@
 #define LOCKSTEP_PASSES_KERNELS_FUSION_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace lockstep {
 
@@ -12,6 +13,10 @@ namespace lockstep {
 /// and reading them with large strides costs more than the product itself.
 /// Returns whether there were any.
 bool foldTransposesIntoProducts(mlir::func::FuncOp function);
+
+/// Fuses element-wise operations with those that take few elements of their
+/// result, as a gather does.
+void populateFuseExtractsPatterns(mlir::RewritePatternSet &patterns);
 
 /// Fuses the two element-wise users of a product with each other, if no
 /// operation between them uses the first. Returns whether any were fused.

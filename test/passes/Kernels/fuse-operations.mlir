@@ -460,3 +460,61 @@ func.func @updates(%v: tensor<32x64xf32>, %g: tensor<32x64xf32>, %p: tensor<32x6
   } -> tensor<32x64xf32>
   return %velocity, %new : tensor<32x64xf32>, tensor<32x64xf32>
 }
+
+// -----
+
+// A gather takes few elements of logarithms: it takes those of their operands instead, and computes no others.
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#id1 = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @take(
+// CHECK-SAME: %[[X:.*]]: tensor<8x100xf32>, %[[MOST:.*]]: tensor<8xf32>, %[[I:.*]]: tensor<8xindex>
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel"]}
+// CHECK: ^bb0(%[[COLUMN:.*]]: index, %{{.*}}: f32):
+// CHECK: %[[N:.*]] = linalg.index 0
+// CHECK: %[[OWN:.*]] = tensor.extract %[[X]][%[[N]], %[[COLUMN]]]
+// CHECK: %[[OF_ROW:.*]] = tensor.extract %[[MOST]][%[[N]]]
+// CHECK: %[[LOG:.*]] = math.log %[[OWN]]
+// CHECK: %[[TAKEN:.*]] = arith.subf %[[LOG]], %[[OF_ROW]]
+// CHECK: linalg.yield %[[TAKEN]]
+// CHECK-NOT: linalg.generic
+func.func @take(%x: tensor<8x100xf32>, %most: tensor<8xf32>, %i: tensor<8xindex>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8x100xf32>
+  %all = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %most : tensor<8x100xf32>, tensor<8xf32>) outs(%e : tensor<8x100xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = math.log %a : f32
+    %1 = arith.subf %0, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x100xf32>
+  %f = tensor.empty() : tensor<8xf32>
+  %taken = linalg.generic {indexing_maps = [#id1, #id1], iterator_types = ["parallel"]} ins(%i : tensor<8xindex>) outs(%f : tensor<8xf32>) {
+  ^bb0(%column: index, %o: f32):
+    %n = linalg.index 0 : index
+    %0 = tensor.extract %all[%n, %column] : tensor<8x100xf32>
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %taken : tensor<8xf32>
+}
+
+// -----
+
+// Not if it takes more than a fourth of them: each is computed once.
+#id1 = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @take_many(
+// CHECK: math.log
+// CHECK: linalg.generic
+// CHECK: tensor.extract
+func.func @take_many(%x: tensor<8xf32>, %i: tensor<8xindex>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  %all = linalg.generic {indexing_maps = [#id1, #id1], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.log %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %taken = linalg.generic {indexing_maps = [#id1, #id1], iterator_types = ["parallel"]} ins(%i : tensor<8xindex>) outs(%e : tensor<8xf32>) {
+  ^bb0(%n: index, %o: f32):
+    %0 = tensor.extract %all[%n] : tensor<8xf32>
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %taken : tensor<8xf32>
+}
