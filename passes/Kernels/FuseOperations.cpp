@@ -2,8 +2,8 @@
 //
 // Producer-consumer fusion is upstream's (`linalg` element-wise fusion); this
 // file decides which operations are fused. FuseExtracts.cpp adds those that take
-// elements by index. The transformations after it are in FoldTransposes.cpp and
-// FuseSiblings.cpp.
+// elements by index. The transformations after it are in FoldTransposes.cpp,
+// RoundProducts.cpp and FuseSiblings.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -226,6 +226,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     if (foldTransposesIntoProducts(getOperation()) &&
         failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();
+    roundProducts(getOperation());
     bool fused = fuseEpilogues(getOperation());
     fused |= fuseSiblings(getOperation());
     if (!fused)

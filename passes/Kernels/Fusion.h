@@ -18,6 +18,10 @@ bool foldTransposesIntoProducts(mlir::func::FuncOp function);
 /// result, as a gather does.
 void populateFuseExtractsPatterns(mlir::RewritePatternSet &patterns);
 
+/// Rounds the result of a large product of matrices, where all its users round
+/// it, before it is stored: they read fewer bytes.
+void roundProducts(mlir::func::FuncOp function);
+
 /// Fuses the two element-wise users of a product with each other, if no
 /// operation between them uses the first. Returns whether any were fused.
 bool fuseEpilogues(mlir::func::FuncOp function);

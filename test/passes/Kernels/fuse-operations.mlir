@@ -518,3 +518,43 @@ func.func @take_many(%x: tensor<8xf32>, %i: tensor<8xindex>) -> tensor<8xf32> {
   } -> tensor<8xf32>
   return %taken : tensor<8xf32>
 }
+
+// -----
+
+// A large product whose users round it to bf16, the largest of each row and the exponentials, is stored in bf16.
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+// CHECK-LABEL: func.func @scores(
+// CHECK: %[[PRODUCT:.*]] = linalg.matmul
+// CHECK: %[[ROUNDED:.*]] = linalg.generic {{.*}} ins(%[[PRODUCT]] : tensor<512x1024xf32>) outs(%{{.*}} : tensor<512x1024xbf16>)
+// CHECK: arith.truncf
+// CHECK-NOT: arith.truncf
+// CHECK: linalg.generic {{.*}} ins(%[[ROUNDED]] : tensor<512x1024xbf16>)
+// CHECK: ^bb0(%[[A:.*]]: bf16, %{{.*}}: f32):
+// CHECK-NEXT: arith.extf %[[A]] : bf16 to f32
+// CHECK: linalg.generic {{.*}} ins(%[[ROUNDED]], %{{.*}} : tensor<512x1024xbf16>, tensor<512xf32>)
+// CHECK-NOT: arith.truncf
+func.func @scores(%x: tensor<512x16xf32>, %w: tensor<16x1024xf32>) -> tensor<512x1024xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<512x16xf32>, tensor<16x1024xf32>) outs(%f : tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %r = tensor.empty() : tensor<512xf32>
+  %fr = linalg.fill ins(%zero : f32) outs(%r : tensor<512xf32>) -> tensor<512xf32>
+  %most = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%m : tensor<512x1024xf32>) outs(%fr : tensor<512xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.truncf %a : f32 to bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = arith.maximumf %o, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<512xf32>
+  %exp = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%m, %most : tensor<512x1024xf32>, tensor<512xf32>) outs(%e : tensor<512x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.truncf %a : f32 to bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = arith.subf %1, %b : f32
+    %3 = math.exp %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<512x1024xf32>
+  return %exp : tensor<512x1024xf32>
+}
