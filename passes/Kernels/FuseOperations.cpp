@@ -1,9 +1,9 @@
 //===- FuseOperations.cpp - Fuses element-wise operations -----------------===//
 //
 // Producer-consumer fusion is upstream's (`linalg` element-wise fusion); this
-// file decides which operations are fused. FuseExtracts.cpp adds those that take
-// elements by index. The transformations after it are in FoldTransposes.cpp,
-// RoundProducts.cpp and FuseSiblings.cpp.
+// file decides which operations are fused. FuseExtracts.cpp and FuseSlices.cpp
+// add those that take elements and slices. The transformations after it are in
+// FoldTransposes.cpp, RoundProducts.cpp and FuseSiblings.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -211,6 +211,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
     populateFuseExtractsPatterns(patterns);
+    populateFuseSlicesPatterns(patterns);
     linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns,
                                                        hasAddedDimensions);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);

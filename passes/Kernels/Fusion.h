@@ -18,6 +18,10 @@ bool foldTransposesIntoProducts(mlir::func::FuncOp function);
 /// result, as a gather does.
 void populateFuseExtractsPatterns(mlir::RewritePatternSet &patterns);
 
+/// Fuses element-wise operations with slices that they read, and makes padding
+/// of dimensions of size one element-wise.
+void populateFuseSlicesPatterns(mlir::RewritePatternSet &patterns);
+
 /// Rounds the result of a large product of matrices, where all its users round
 /// it, before it is stored: they read fewer bytes.
 void roundProducts(mlir::func::FuncOp function);

@@ -558,3 +558,75 @@ func.func @scores(%x: tensor<512x16xf32>, %w: tensor<16x1024xf32>) -> tensor<512
   } -> tensor<512x1024xf32>
   return %exp : tensor<512x1024xf32>
 }
+
+// -----
+
+// One of three slices, read transposed: from the whole tensor, at a constant index. The dimension of size one is removed by a reshape.
+#from = affine_map<(h, t, d) -> (t, h, d)>
+#id = affine_map<(h, t, d) -> (h, t, d)>
+// CHECK-DAG: #[[FROM:.*]] = affine_map<(d0, d1, d2) -> (d1, 2, d0, d2)>
+// CHECK-LABEL: func.func @slice(
+// CHECK-SAME: %[[X:.*]]: tensor<16x3x4x8xf32>
+// CHECK-NOT: tensor.extract_slice
+// CHECK: linalg.generic {indexing_maps = [#[[FROM]], #{{.*}}], {{.*}} ins(%[[X]] : tensor<16x3x4x8xf32>)
+func.func @slice(%x: tensor<16x3x4x8xf32>) -> tensor<4x16x8xf32> {
+  %s = tensor.extract_slice %x[0, 2, 0, 0] [16, 1, 4, 8] [1, 1, 1, 1] : tensor<16x3x4x8xf32> to tensor<16x1x4x8xf32>
+  %c = tensor.collapse_shape %s [[0], [1, 2], [3]] : tensor<16x1x4x8xf32> into tensor<16x4x8xf32>
+  %e = tensor.empty() : tensor<4x16x8xf32>
+  %r = linalg.generic {indexing_maps = [#from, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%c : tensor<16x4x8xf32>) outs(%e : tensor<4x16x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x16x8xf32>
+  return %r : tensor<4x16x8xf32>
+}
+
+// -----
+
+// A slice of more than one element of a dimension stays: it is a view, or a copy.
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @long_slice(
+// CHECK: tensor.extract_slice
+func.func @long_slice(%x: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %s = tensor.extract_slice %x[3, 0] [4, 8] [1, 1] : tensor<16x8xf32> to tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// -----
+
+// The derivatives of two slices are padded by zeros, and added: one operation, which selects each where it belongs.
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-DAG: #[[ROW:.*]] = affine_map<(d0, d1) -> (0, d1)>
+// CHECK-LABEL: func.func @pads(
+// CHECK-SAME: %[[X:.*]]: tensor<1x8xf32>, %[[Y:.*]]: tensor<1x8xf32>
+// CHECK-NOT: tensor.pad
+// CHECK: linalg.generic {indexing_maps = [#[[ROW]], #[[ROW]], #{{.*}}], {{.*}} ins(%[[X]], %[[Y]] :
+// CHECK: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32):
+// CHECK-DAG: %[[OWN_A:.*]] = arith.select %{{.*}}, %[[A]], %{{.*}} : f32
+// CHECK-DAG: %[[OWN_B:.*]] = arith.select %{{.*}}, %[[B]], %{{.*}} : f32
+// CHECK: arith.addf %[[OWN_A]], %[[OWN_B]]
+// CHECK-NOT: linalg.generic
+func.func @pads(%x: tensor<1x8xf32>, %y: tensor<1x8xf32>) -> tensor<3x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %a = tensor.pad %x low[0, 0] high[2, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<1x8xf32> to tensor<3x8xf32>
+  %b = tensor.pad %y low[1, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<1x8xf32> to tensor<3x8xf32>
+  %e = tensor.empty() : tensor<3x8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%a, %b : tensor<3x8xf32>, tensor<3x8xf32>) outs(%e : tensor<3x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %0 = arith.addf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x8xf32>
+  return %r : tensor<3x8xf32>
+}

@@ -36,7 +36,7 @@
 // RUN: not lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --topology=ethernet-25g --memory-bound=100000 -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=LEAST
 // LEAST: model.py:47:1: error: expected at most 100000 bytes in a process with one replica, found 108864 (106 KiB) with the schedule that needs least
 // RUN: not lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 -O0 --memory-bound=177408 -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=O0
-// O0: model.py:47:1: error: expected at most 177408 bytes in a process with one replica, found 459968 (449 KiB) with the schedule that needs least
+// O0: model.py:47:1: error: expected at most 177408 bytes in a process with one replica, found 459392 (449 KiB) with the schedule that needs least
 
 // RUN: not lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --memory-bound=0 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: not lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --memory-bound=-5 2>&1 | FileCheck %s --check-prefix=NEGATIVE

@@ -1,0 +1,199 @@
+//===- FuseSlices.cpp - Read and write slices where they are used ---------===//
+
+#include "passes/Kernels/Fusion.h"
+#include "passes/Kernels/Structure.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+namespace {
+/// A tensor whose elements are those of `source` at the indices that `map`
+/// gives.
+struct View {
+  Value source;
+  AffineMap map;
+};
+} // namespace
+
+/// The dimensions of the larger shape of a reshape, with that of the smaller
+/// one; none if a dimension of the smaller one is divided.
+static std::optional<SmallVector<std::optional<unsigned>>>
+matchUnitDims(RankedTensorType larger, ArrayRef<ReassociationIndices> groups) {
+  SmallVector<std::optional<unsigned>> dims(larger.getRank());
+  for (auto [small, group] : llvm::enumerate(groups)) {
+    std::optional<int64_t> own;
+    for (int64_t dim : group) {
+      if (larger.getDimSize(dim) == 1)
+        continue;
+      if (own)
+        return std::nullopt;
+      own = dim;
+    }
+    if (own)
+      dims[*own] = small;
+  }
+  return dims;
+}
+
+/// A reshape that adds or removes dimensions of size one, or a slice that has
+/// one element of a dimension, or all of them.
+static std::optional<View> matchView(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  Operation *op = value.getDefiningOp();
+  if (!type || !type.hasStaticShape() || !op)
+    return std::nullopt;
+  Builder builder(op->getContext());
+  auto zero = builder.getAffineConstantExpr(0);
+  SmallVector<AffineExpr> indices;
+  Value source;
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    source = collapse.getSrc();
+    auto dims = matchUnitDims(collapse.getSrcType(),
+                              collapse.getReassociationIndices());
+    if (!dims)
+      return std::nullopt;
+    for (std::optional<unsigned> dim : *dims)
+      indices.push_back(dim ? builder.getAffineDimExpr(*dim) : zero);
+  } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    source = expand.getSrc();
+    auto dims =
+        matchUnitDims(expand.getResultType(), expand.getReassociationIndices());
+    if (!dims)
+      return std::nullopt;
+    indices.assign(expand.getSrcType().getRank(), zero);
+    for (auto [large, small] : llvm::enumerate(*dims))
+      if (small)
+        indices[*small] = builder.getAffineDimExpr(large);
+  } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    source = slice.getSource();
+    RankedTensorType whole = slice.getSourceType();
+    if (!whole.hasStaticShape() || !slice.hasUnitStride() ||
+        llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic))
+      return std::nullopt;
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    unsigned next = 0;
+    for (auto [dim, offset, size] :
+         llvm::enumerate(slice.getStaticOffsets(), slice.getStaticSizes())) {
+      if (size != 1 && size != whole.getDimSize(dim))
+        return std::nullopt;
+      indices.push_back(size == 1 ? builder.getAffineConstantExpr(offset)
+                                  : builder.getAffineDimExpr(next));
+      next += !dropped[dim];
+    }
+  } else {
+    return std::nullopt;
+  }
+  return View{source,
+              AffineMap::get(type.getRank(), 0, indices, op->getContext())};
+}
+
+/// The source of a slice, possibly reshaped; none for other values.
+static std::optional<View> traceSlice(Value value) {
+  std::optional<View> found;
+  bool isSlice = false;
+  Value source = value;
+  AffineMap map;
+  while (std::optional<View> view = matchView(source)) {
+    isSlice |= isa<tensor::ExtractSliceOp>(source.getDefiningOp());
+    map = map ? view->map.compose(map) : view->map;
+    source = view->source;
+    // What is before the first slice need not be looked through.
+    if (isSlice)
+      found = View{source, map};
+  }
+  return found;
+}
+
+namespace {
+/// An element-wise operation that reads a slice reads the whole tensor at
+/// constant indices: the slice is not copied.
+struct ReadSlice : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!lockstep::isElementwise(op) || !op.hasPureTensorSemantics() ||
+        llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic))
+      return failure();
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    bool changed = false;
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (std::optional<View> view = traceSlice(input->get())) {
+        AffineMap &map = maps[input->getOperandNumber()];
+        map = view->map.compose(map);
+        rewriter.modifyOpInPlace(op, [&] { input->set(view->source); });
+        changed = true;
+      }
+    if (!changed)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+    });
+    return success();
+  }
+};
+
+/// Padding of dimensions of size one, as in the derivative of a slice: each
+/// element is computed where it is read.
+struct SelectPadding : OpRewritePattern<tensor::PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::PadOp pad,
+                                PatternRewriter &rewriter) const override {
+    Value padding = pad.getConstantPaddingValue();
+    RankedTensorType from = pad.getSourceType(), to = pad.getResultType();
+    if (!padding || !from.hasStaticShape() || !to.hasStaticShape() ||
+        llvm::any_of(pad.getStaticLow(), ShapedType::isDynamic))
+      return failure();
+    SmallVector<std::pair<unsigned, int64_t>> padded;
+    SmallVector<AffineExpr> place;
+    for (auto [dim, low] : llvm::enumerate(pad.getStaticLow())) {
+      bool isPadded = from.getDimSize(dim) != to.getDimSize(dim) || low != 0;
+      if (isPadded && (from.getDimSize(dim) != 1 || low < 0))
+        return failure();
+      if (isPadded)
+        padded.push_back({dim, low});
+      place.push_back(isPadded ? rewriter.getAffineConstantExpr(0)
+                               : rewriter.getAffineDimExpr(dim));
+    }
+    if (padded.empty())
+      return failure();
+    Location loc = pad.getLoc();
+    AffineMap read =
+        AffineMap::get(to.getRank(), 0, place, rewriter.getContext());
+    Value empty = tensor::EmptyOp::create(rewriter, loc, to.getShape(),
+                                          to.getElementType());
+    SmallVector<utils::IteratorType> iterators(to.getRank(),
+                                               utils::IteratorType::parallel);
+    rewriter.replaceOpWithNewOp<linalg::GenericOp>(
+        pad, to, pad.getSource(), empty,
+        ArrayRef<AffineMap>{read,
+                            rewriter.getMultiDimIdentityMap(to.getRank())},
+        iterators, [&](OpBuilder &builder, Location, ValueRange arguments) {
+          Value isInside;
+          for (auto [dim, low] : padded) {
+            Value isHere = arith::CmpIOp::create(
+                builder, loc, arith::CmpIPredicate::eq,
+                linalg::IndexOp::create(builder, loc, dim),
+                Value(arith::ConstantIndexOp::create(builder, loc, low)));
+            isInside = isInside ? Value(arith::AndIOp::create(builder, loc,
+                                                              isInside, isHere))
+                                : isHere;
+          }
+          linalg::YieldOp::create(
+              builder, loc,
+              Value(arith::SelectOp::create(builder, loc, isInside,
+                                            arguments.front(), padding)));
+        });
+    return success();
+  }
+};
+} // namespace
+
+void lockstep::populateFuseSlicesPatterns(RewritePatternSet &patterns) {
+  patterns.add<ReadSlice, SelectPadding>(patterns.getContext());
+}
