@@ -48,8 +48,9 @@ public:
     } else {
       auto emit = [&](Value number, ValueRange = {}) -> SmallVector<Value> {
         SmallVector<Value> outer = delinearize(number, sizes);
+        ScalarBody::Elements computed;
         for (const LoopStage &stage : group.stages)
-          emitIteration(stage, outer, phase.registers);
+          emitIterations(stage, {outer}, computed, phase.registers);
         return {};
       };
       int64_t all = phase.blocks * threads;
@@ -138,20 +139,45 @@ private:
     alloc->erase();
   }
 
-  /// One thread executes an iteration of the outer loops, which has no other
-  /// ones than those of reductions. What an operation computes is not loaded by
-  /// the next ones, and not stored if it is one of `registers`.
-  void emitIteration(const LoopStage &stage, ArrayRef<Value> outer,
-                     const llvm::SmallDenseSet<Value> &registers) {
+  /// A thread executes iterations of the parallel loops of a stage, which have
+  /// these indices; `computed` has what it has computed in each of them. All
+  /// iterations load before any stores: results that are not in `registers`
+  /// are in memory, too.
+  void emitIterations(const LoopStage &stage, Iterations iterations,
+                      MutableArrayRef<ScalarBody::Elements> computed,
+                      const llvm::SmallDenseSet<Value> &registers) {
     linalg::GenericOp op = stage.op;
-    Loops loops = getLoops(op, stage.parallelDims, outer);
+    loc = op.getLoc();
+    SmallVector<SmallVector<Value>> results;
+    for (auto [indices, own] : llvm::zip_equal(iterations, computed)) {
+      Loops loops = getLoops(op, stage.parallelDims, indices);
+      elements = own;
+      results.push_back(evaluate(op, loops));
+    }
+    for (auto [indices, own, values] :
+         llvm::zip_equal(iterations, computed, results)) {
+      Loops loops = getLoops(op, stage.parallelDims, indices);
+      keep(op, values, own);
+      storeOthers(op, loops, values, registers);
+    }
+    elements.clear();
+  }
+
+  /// Notes what a thread has computed.
+  static void keep(linalg::GenericOp op, ValueRange results,
+                   ScalarBody::Elements &computed) {
+    for (auto [init, result] : llvm::zip_equal(op.getDpsInits(), results))
+      computed[init] = result;
+  }
+
+  /// Stores results but for those in `registers`.
+  void storeOthers(linalg::GenericOp op, const Loops &loops, ValueRange results,
+                   const llvm::SmallDenseSet<Value> &registers) {
     for (auto [init, result] :
-         llvm::zip_equal(op.getDpsInitsMutable(), evaluate(op, loops))) {
-      elements[init.get()] = result;
+         llvm::zip_equal(op.getDpsInitsMutable(), results))
       if (!registers.contains(init.get()))
         memref::StoreOp::create(builder, loc, result, init.get(),
                                 getBody(op, loops).getIndices(init));
-    }
   }
 
   /// The threads of a block share an iteration of the outer loops: of a
@@ -169,14 +195,23 @@ private:
           return builder.getIndexAttr(first.sizes[dim]);
         });
     share(thread, threads, sizes, {},
-          [&](ArrayRef<Value> inner, ValueRange) -> SmallVector<Value> {
-            SmallVector<Value> all(outer);
-            llvm::append_range(all, inner);
+          [&](Iterations inner, ValueRange) -> SmallVector<Value> {
+            SmallVector<ScalarBody::Elements> computed(inner.size());
             for (const LoopStage &stage : stages)
-              emitIteration(stage, all, registers);
-            elements.clear();
+              emitIterations(stage, within(outer, inner), computed, registers);
             return {};
           });
+  }
+
+  /// Indices of inner loops behind those of the outer ones.
+  static SmallVector<SmallVector<Value>> within(ArrayRef<Value> outer,
+                                                Iterations inner) {
+    SmallVector<SmallVector<Value>> all;
+    for (ArrayRef<Value> indices : inner) {
+      all.emplace_back(outer);
+      llvm::append_range(all.back(), indices);
+    }
+    return all;
   }
 
   /// The threads of a block share a row, of which each executes the same
@@ -184,57 +219,36 @@ private:
   /// that none waits for another one but in reductions.
   void emitRegisterRow(const Phase &phase, ArrayRef<Value> outer) {
     // What the thread has computed, in each of its iterations.
-    SmallVector<ScalarBody::Elements> rounds(phase.rounds);
+    SmallVector<ScalarBody::Elements> computed(phase.rounds);
     SmallVector<OpFoldResult> sizes =
         getAsIndexOpFoldResult(builder.getContext(), phase.rowSizes);
+    SmallVector<SmallVector<Value>> iterations;
+    for (int64_t round = 0; round < phase.rounds; ++round)
+      iterations.push_back(
+          delinearize(arith::AddIOp::create(builder, loc, thread,
+                                            constant(round * threads)),
+                      sizes));
     for (const LoopStage &stage : phase.group->stages) {
       linalg::GenericOp op = stage.op;
-      loc = op.getLoc();
-      Loops loops = getLoops(
-          op, ArrayRef(stage.parallelDims).take_front(phase.depth), outer);
       SmallVector<unsigned> inner = getInnerDims(stage, phase.depth);
-      auto enter = [&](int64_t round) {
-        elements = rounds[round];
-        Value number = arith::AddIOp::create(builder, loc, thread,
-                                             constant(round * threads));
-        for (auto [dim, index] : llvm::zip(inner, delinearize(number, sizes)))
-          loops.dims[dim] = index;
-      };
-      auto store = [&](ValueRange results) {
-        for (auto [init, result] :
-             llvm::zip_equal(op.getDpsInitsMutable(), results))
-          if (!phase.registers.contains(init.get()))
-            memref::StoreOp::create(builder, loc, result, init.get(),
-                                    getBody(op, loops).getIndices(init));
-      };
-      auto keep = [&](ScalarBody::Elements &round, ValueRange results) {
-        for (auto [init, result] :
-             llvm::zip_equal(op.getDpsInitsMutable(), results))
-          round[init.get()] = result;
-      };
       if (stage.reductionDims.empty() && !inner.empty()) {
-        // All loads come before the stores, so that they wait together.
-        SmallVector<SmallVector<Value>> results;
-        for (int64_t round = 0; round < phase.rounds; ++round) {
-          enter(round);
-          results.push_back(getBody(op, loops).evaluate());
-        }
-        for (int64_t round = 0; round < phase.rounds; ++round) {
-          enter(round);
-          store(results[round]);
-          keep(rounds[round], results[round]);
-        }
+        emitIterations(stage, within(outer, iterations), computed,
+                       phase.registers);
         continue;
       }
+      loc = op.getLoc();
+      Loops loops = getLoops(op, stage.parallelDims, outer);
       SmallVector<Value> results;
       if (stage.reductionDims.empty()) {
-        elements = rounds.front();
+        elements = computed.front();
         results = getBody(op, loops).evaluate();
       } else {
         Combiner combiner = *matchCombiner(op);
         Value sum = arith::ConstantOp::create(builder, loc, combiner.neutral);
-        for (int64_t round = 0; round < phase.rounds; ++round) {
-          enter(round);
+        for (auto [own, indices] : llvm::zip_equal(computed, iterations)) {
+          elements = own;
+          for (auto [dim, index] : llvm::zip_equal(inner, indices))
+            loops.dims[dim] = index;
           sum = getBody(op, loops).evaluate(sum).front();
         }
         // Memory of its own, which no other reduction uses at the same time.
@@ -246,11 +260,12 @@ private:
             builder, loc, getBody(op, loops).load(*op.getDpsInitOperand(0)),
             sum)};
       }
-      onlyIf(isFirstThread(), [&] { store(results); });
-      for (ScalarBody::Elements &round : rounds)
-        keep(round, results);
+      elements.clear();
+      onlyIf(isFirstThread(),
+             [&] { storeOthers(op, loops, results, phase.registers); });
+      for (ScalarBody::Elements &own : computed)
+        keep(op, results, own);
     }
-    elements.clear();
   }
 
   /// The results of one iteration of the parallel loops.
@@ -381,10 +396,12 @@ private:
           emitBlockReduction(op, loops, *combiner);
         });
     share(thread, threads, results, {},
-          [&](ArrayRef<Value> indices, ValueRange) -> SmallVector<Value> {
-            for (auto [dim, index] : llvm::zip(loops.parallel, indices))
-              loops.dims[dim] = index;
-            emitElement(op, loops);
+          [&](Iterations iterations, ValueRange) -> SmallVector<Value> {
+            for (ArrayRef<Value> indices : iterations) {
+              for (auto [dim, index] : llvm::zip(loops.parallel, indices))
+                loops.dims[dim] = index;
+              emitElement(op, loops);
+            }
             return {};
           });
   }
@@ -429,10 +446,14 @@ private:
     Value neutral = arith::ConstantOp::create(builder, loc, combiner.neutral);
     Value own =
         share(first, count, loops.sizesOf(loops.reduction), neutral,
-              [&](ArrayRef<Value> indices, ValueRange carried) {
-                for (auto [dim, index] : llvm::zip(loops.reduction, indices))
-                  loops.dims[dim] = index;
-                return getBody(op, loops).evaluate(carried);
+              [&](Iterations iterations, ValueRange carried) {
+                SmallVector<Value> values(carried);
+                for (ArrayRef<Value> indices : iterations) {
+                  for (auto [dim, index] : llvm::zip(loops.reduction, indices))
+                    loops.dims[dim] = index;
+                  values = getBody(op, loops).evaluate(values);
+                }
+                return values;
               })
             .front();
     for (unsigned dim : loops.reduction)

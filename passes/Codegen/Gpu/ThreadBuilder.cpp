@@ -114,7 +114,8 @@ std::optional<int64_t> ThreadBuilder::multiply(ArrayRef<OpFoldResult> sizes) {
 SmallVector<Value> ThreadBuilder::share(
     Value first, int64_t count, ArrayRef<OpFoldResult> sizes,
     ValueRange carried,
-    llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ValueRange)> body) {
+    llvm::function_ref<SmallVector<Value>(Iterations, ValueRange)> body) {
+  constexpr int64_t mostAtATime = 4;
   std::optional<int64_t> fixed = multiply(sizes);
   if (!fixed || !unrolls) {
     Value total = constant(fixed.value_or(1));
@@ -122,33 +123,44 @@ SmallVector<Value> ThreadBuilder::share(
       total = arith::MulIOp::create(builder, loc, total, toValue(size));
     return loop(first, total, constant(count), carried,
                 [&](Value number, ValueRange values) {
-                  return body(delinearize(number, sizes), values);
+                  return body({delinearize(number, sizes)}, values);
                 })
         .getResults();
   }
-  int64_t rounds = *fixed / count;
-  SmallVector<Value> values(carried);
-  auto inRound = [&](Value round) -> Value {
-    return arith::AddIOp::create(
+  auto inRounds = [&](Value round, int64_t rounds) {
+    SmallVector<SmallVector<Value>> indices;
+    Value number = arith::AddIOp::create(
         builder, loc,
         arith::MulIOp::create(builder, loc, round, constant(count)), first);
+    for (int64_t i = 0; i < rounds; ++i)
+      indices.push_back(delinearize(
+          arith::AddIOp::create(builder, loc, number, constant(i * count)),
+          sizes));
+    return indices;
   };
-  if (rounds > 0)
-    values = loop(constant(0), constant(rounds), constant(1), values,
+  int64_t rounds = *fixed / count, rest = rounds % mostAtATime;
+  SmallVector<Value> values(carried);
+  if (rounds > rest)
+    values = loop(constant(0), constant(rounds - rest), constant(mostAtATime),
+                  values,
                   [&](Value round, ValueRange inner) {
-                    return body(delinearize(inRound(round), sizes), inner);
+                    return body(inRounds(round, mostAtATime), inner);
                   })
                  .getResults();
+  if (rest > 0)
+    values = body(inRounds(constant(rounds - rest), rest), values);
   if (*fixed % count == 0)
     return values;
-  Value number = inRound(constant(rounds));
+  // One more of some threads.
+  Value number =
+      arith::AddIOp::create(builder, loc, first, constant(rounds * count));
   auto branch = scf::IfOp::create(builder, loc, ValueRange(values).getTypes(),
                                   isBelow(number, constant(*fixed)),
                                   /*addThenBlock=*/true,
                                   /*addElseBlock=*/!values.empty());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  SmallVector<Value> next = body(delinearize(number, sizes), values);
+  SmallVector<Value> next = body({delinearize(number, sizes)}, values);
   scf::YieldOp::create(builder, loc, next);
   if (!values.empty()) {
     builder.setInsertionPointToStart(branch.elseBlock());

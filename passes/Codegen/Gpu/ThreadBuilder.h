@@ -52,15 +52,18 @@ public:
   static std::optional<int64_t>
   multiply(llvm::ArrayRef<mlir::OpFoldResult> sizes);
 
+  /// The indices of iterations that a thread executes.
+  using Iterations = llvm::ArrayRef<llvm::SmallVector<mlir::Value>>;
+
   /// Executes every `count`-th iteration of loops of these sizes, from `first`
-  /// on. `body` gets the indices, and the carried values, and returns the next
-  /// ones. Where sizes are known, the number of iterations is a constant, so
-  /// that they can be unrolled, but for one more of some threads.
+  /// on. `body` gets several of them, so that it can load what all of them need
+  /// before it waits for any, and the carried values, and returns the next
+  /// ones. Where sizes are not known, it gets one at a time.
   llvm::SmallVector<mlir::Value>
   share(mlir::Value first, int64_t count,
         llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::ValueRange carried,
-        llvm::function_ref<llvm::SmallVector<mlir::Value>(
-            llvm::ArrayRef<mlir::Value>, mlir::ValueRange)>
+        llvm::function_ref<llvm::SmallVector<mlir::Value>(Iterations,
+                                                          mlir::ValueRange)>
             body);
 
   /// The value of another thread of the warp, whose number differs in the bit
@@ -86,8 +89,7 @@ protected:
   int64_t threads;
   /// The number of the thread in its block, and that of the block.
   mlir::Value thread, block;
-  /// Whether the numbers of iterations in `share` are constants where they can
-  /// be.
+  /// Whether `share` executes several iterations at a time where it can.
   bool unrolls = true;
 
 private:
