@@ -51,8 +51,12 @@ criticalPath(const Artifact &artifact, const artifact::Program &program,
     const SimulatedEvent &each = events[event];
     if (each.kind == SimulatedEvent::Kind::wait)
       continue;
+    // A transfer that waited for another stream has begun before that ended.
+    double begin = each.begin;
+    if (each.cause != SimulatedEvent::noCause)
+      begin = std::max(begin, events[each.cause].end);
     CriticalCommand &part = parts[each.command];
-    part.seconds += each.end - each.begin;
+    part.seconds += each.end - begin;
     ++part.executions;
   }
   std::vector<CriticalCommand> path;

@@ -99,7 +99,10 @@ void Simulation::createClasses() {
          each.count});
     first += each.count;
   }
-  result.lanes.push_back({"link"});
+  streams.resize(options.streams);
+  for (size_t i = 0; i < streams.size(); ++i)
+    result.lanes.push_back(
+        {streams.size() == 1 ? "link" : fmt::format("link, stream {}", i)});
   instances.resize(program.channels());
 }
 
@@ -272,23 +275,35 @@ void Simulation::arrive(size_t classIndex, uint32_t channel) {
   }
   if (instance.arrived < classes.size())
     return;
-  double seconds = transferSeconds(self.command);
-  bool linkIsFree = linkFree <= instance.arrival;
-  double begin = std::max(instance.arrival, linkFree);
+  auto [latency, bytes] = transferSeconds(self.command);
+  size_t number = std::min_element(streams.begin(), streams.end(),
+                                   [](const Stream &x, const Stream &y) {
+                                     return x.free < y.free;
+                                   }) -
+                  streams.begin();
+  Stream &stream = streams[number];
+  double begin = std::max(instance.arrival, stream.free);
+  // What began before sends its bytes first.
+  bool waitsForBytes = lastEnd > begin + latency;
   instance.isTransferred = true;
   instance.begin = begin;
-  instance.end = begin + seconds;
+  instance.end = (waitsForBytes ? lastEnd : begin + latency) + bytes;
   instance.event = result.events.size();
-  result.events.push_back(
-      {.kind = SimulatedEvent::Kind::collective,
-       .begin = begin,
-       .end = instance.end,
-       .command = self.command,
-       .lane = linkLane(),
-       .cause = linkIsFree ? instance.arrivalCause : lastTransfer});
-  linkFree = instance.end;
+  result.events.push_back({.kind = SimulatedEvent::Kind::collective,
+                           .begin = begin,
+                           .end = instance.end,
+                           .command = self.command,
+                           .lane = linkLane() + number,
+                           .cause = waitsForBytes ? lastTransfer
+                                    : stream.free > instance.arrival
+                                        ? stream.last
+                                        : instance.arrivalCause});
+  // The time in which any stream is occupied: transfers end in the order in
+  // which they begin.
+  result.communication += instance.end - std::max(begin, lastEnd);
+  stream = {instance.end, instance.event};
+  lastEnd = instance.end;
   lastTransfer = instance.event;
-  result.communication += seconds;
   if (isCollective(self.command))
     ++result.collectives;
   // On the host, reductions need the cores on which kernels run, so that no
@@ -330,20 +345,25 @@ void Simulation::waitUntil(size_t classIndex, const Instance &instance) {
          instance.event);
 }
 
-double Simulation::transferSeconds(uint32_t index) {
+Simulation::TransferParts Simulation::transferSeconds(uint32_t index) {
   const artifact::Command &command = *program.commands()->Get(index);
-  if (const artifact::Start *start = command.body_as_Start()) {
-    uint64_t bytes = 0;
-    const CollectiveProperties &kind = CollectiveProperties::of(start->kind());
-    for (uint32_t buffer : toVector(start->operands()))
-      bytes += accumulatedBytes(buffer, kind.isReduction);
-    result.exchangedBytes += bytes;
-    return collectiveSeconds(topology, start->kind(), replicas, bytes);
-  }
   // A barrier, or the arrival at a `once` section, exchanges no data: it takes
   // as long as an all_reduce of no bytes.
-  return collectiveSeconds(topology, artifact::CollectiveKind::all_reduce,
-                           replicas, 0);
+  const artifact::Start *start = command.body_as_Start();
+  artifact::CollectiveKind kind =
+      start ? start->kind() : artifact::CollectiveKind::all_reduce;
+  uint64_t bytes = 0;
+  if (start)
+    for (uint32_t buffer : toVector(start->operands()))
+      bytes +=
+          accumulatedBytes(buffer, CollectiveProperties::of(kind).isReduction);
+  result.exchangedBytes += bytes;
+  double all = collectiveSeconds(topology, kind, replicas, bytes);
+  // The algorithm depends on the number of bytes: that of none may have more
+  // messages.
+  double latency =
+      std::min(all, collectiveSeconds(topology, kind, replicas, 0));
+  return {latency, all - latency};
 }
 
 uint64_t Simulation::accumulatedBytes(uint32_t buffer, bool isReduction) const {

@@ -74,6 +74,7 @@ private:
   };
 
   void createClasses();
+  /// That of the first stream.
   size_t linkLane() const { return classes.size(); }
   /// Executes one command of a class. Returns false if it has to wait for
   /// another class.
@@ -99,7 +100,11 @@ private:
   /// Waits for the instance that the class has started last.
   bool waitFor(size_t classIndex, uint32_t channel);
   void waitUntil(size_t classIndex, const Instance &instance);
-  double transferSeconds(uint32_t index);
+  /// Seconds of a collective or a rendezvous: its latency, and its bytes.
+  struct TransferParts {
+    double latency = 0, bytes = 0;
+  };
+  TransferParts transferSeconds(uint32_t index);
   uint64_t accumulatedBytes(uint32_t buffer, bool isReduction) const;
 
   void finish();
@@ -118,7 +123,14 @@ private:
   std::vector<std::vector<Instance>> instances;
   /// Classes and commands at which they have arrived, and wait.
   std::set<std::pair<size_t, uint32_t>> joined;
-  double linkFree = 0;
+  /// When each stream of the link is free, and what has occupied it last.
+  struct Stream {
+    double free = 0;
+    size_t last = SimulatedEvent::noCause;
+  };
+  std::vector<Stream> streams;
+  /// What the link has transferred last.
+  double lastEnd = 0;
   size_t lastTransfer = SimulatedEvent::noCause;
   /// The commands of `once` sections, in ascending order.
   std::vector<std::pair<uint32_t, uint32_t>> onceRanges;

@@ -20,6 +20,9 @@
 
 namespace lockstep::runtime {
 
+/// The most streams of a link: more have no use, and each has a lane.
+inline constexpr uint64_t kMaxStreams = 64;
+
 /// What to simulate. `delay`, `slowdown` and `failingChannel` apply to one
 /// replica, the last one; the others behave alike.
 struct SimulationOptions {
@@ -37,6 +40,11 @@ struct SimulationOptions {
   const KernelProfile *profile = nullptr;
   /// The replica stops before it starts a collective on this channel.
   std::optional<uint32_t> failingChannel = {};
+  /// How many collectives the link carries at once, positive. Their latencies
+  /// overlap, and their bytes take the link one after the other, in the order
+  /// in which they start. One, for which schedules are made: the latencies add
+  /// up, too.
+  uint64_t streams = 1;
   /// The simulation fails if the program executes more commands, or results in
   /// more events.
   uint64_t maxCommands = 100'000'000, maxEvents = 10'000'000;
@@ -64,7 +72,7 @@ struct SimulatedEvent {
 /// A row of the timeline.
 struct SimulatedLane {
   std::string name;
-  /// How many replicas behave like this; 0: it is the link.
+  /// How many replicas behave like this; 0: it is the link, or a stream of it.
   uint64_t replicas = 0;
 };
 
@@ -107,7 +115,7 @@ struct SimulationResult {
   /// is assumed to be true and false alternately.
   std::vector<std::string> assumptions;
   /// One for all replicas that behave alike, or two if one replica differs from
-  /// the others; then the link.
+  /// the others; then the link, or one for each of its streams.
   std::vector<SimulatedLane> lanes;
   std::vector<SimulatedEvent> events;
   /// Which replica stops, and where the others then wait for it; empty if all
@@ -121,8 +129,9 @@ struct SimulationResult {
 
 /// Simulates one execution of a program. Errors: a program or a failing channel
 /// that does not exist, several roles, a collective that not all replicas are
-/// members of, a delay or slowdown out of range, a profile of another artifact,
-/// more commands or events than `options` allow.
+/// members of, a delay or slowdown out of range, no streams or more than
+/// `kMaxStreams`, a profile of another artifact, more commands or events than
+/// `options` allow.
 Expected<SimulationResult> simulate(const Artifact &artifact,
                                     const Topology &topology,
                                     const SimulationOptions &options = {});

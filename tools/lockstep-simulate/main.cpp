@@ -82,6 +82,12 @@ int main(int argc, char **argv) {
       ->check([](const std::string &text) {
         return checkReal(text, /*mayBeZero=*/false, largest);
       });
+  app.add_option("--streams", options.streams,
+                 "how many collectives the link carries at once (default: 1)")
+      ->type_name("N")
+      ->check([](const std::string &text) {
+        return checkNumber(text, 1, lockstep::runtime::kMaxStreams);
+      });
   CLI::Option *fails =
       app.add_option("--fail", failing,
                      "one replica stops before it starts this channel")

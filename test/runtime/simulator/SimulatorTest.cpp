@@ -109,6 +109,40 @@ TEST(Simulator, HidesACollectiveBehindKernels) {
   EXPECT_EQ(result.collectives, 1u);
 }
 
+/// Two collectives that start together: on one stream, one follows the other;
+/// on several ones, only their bytes do.
+TEST(Simulator, OverlapsLatenciesOfStreams) {
+  double transfer = exchange(2, 4), latency = exchange(2, 0);
+  ASSERT_GT(latency, 0);
+  auto simulateWith = [&](uint64_t streams, size_t count) {
+    Step step(2);
+    step.kernel(1);
+    std::vector<uint32_t> channels;
+    for (size_t i = 0; i < count; ++i)
+      channels.push_back(step.start());
+    for (uint32_t channel : channels)
+      step.program.wait(channel);
+    return simulateStep(step, {.streams = streams});
+  };
+  SimulationResult one = simulateWith(1, 2);
+  EXPECT_DOUBLE_EQ(one.seconds, 1 + 2 * transfer);
+  SimulationResult two = simulateWith(2, 2);
+  EXPECT_DOUBLE_EQ(two.seconds, 1 + 2 * transfer - latency);
+  EXPECT_DOUBLE_EQ(two.communication, 2 * transfer - latency);
+  ASSERT_EQ(two.lanes.size(), 3u);
+  EXPECT_EQ(two.lanes[1].name, "link, stream 0");
+  EXPECT_EQ(two.lanes[2].name, "link, stream 1");
+  double critical = 0;
+  for (const CriticalCommand &part : two.criticalPath)
+    critical += part.seconds;
+  EXPECT_DOUBLE_EQ(critical, two.seconds);
+  // The third one begins when the first one has ended.
+  double bytes = transfer - latency;
+  EXPECT_DOUBLE_EQ(simulateWith(2, 3).seconds,
+                   1 + transfer + std::max(latency, bytes) + bytes);
+  EXPECT_DOUBLE_EQ(simulateWith(3, 3).seconds, 1 + latency + 3 * bytes);
+}
+
 TEST(Simulator, ExposesWhatNoKernelHides) {
   double transfer = exchange(4, 4);
   Step step(4);
@@ -357,6 +391,10 @@ TEST(Simulator, RefusesWhatItCannotSimulate) {
   EXPECT_EQ(errorOf(*three, {.maxEvents = 2}),
             "program 'main': more than 100000000 commands, or 2 kernels and "
             "collectives: expected a loop to end");
+  EXPECT_EQ(errorOf(*three, {.streams = 0}),
+            "expected 1 to 64 streams, found 0");
+  EXPECT_EQ(errorOf(*three, {.streams = 65}),
+            "expected 1 to 64 streams, found 65");
   EXPECT_EQ(errorOf(*three, {.maxCommands = 3}),
             "program 'main': more than 3 commands, or 10000000 kernels and "
             "collectives: expected a loop to end");

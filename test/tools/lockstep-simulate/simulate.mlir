@@ -26,6 +26,14 @@
 // RUN: lockstep-simulate %t.lockstep --fail=0 | FileCheck %s --check-prefix=FAIL
 // FAIL: failure {{ *}}replica 3 stops; replicas 0 to 2 wait for it at wait channel 0 (model.py:55)
 
+// Two buckets whose latencies overlap, on streams with a lane each.
+// RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --target=x86-64-v3 --topology=ethernet-25g --shard-update=off --bucket=none -o %t.buckets.lockstep
+// RUN: lockstep-simulate %t.buckets.lockstep --format=json > %t.one
+// RUN: lockstep-simulate %t.buckets.lockstep --format=json --streams=4 --trace=%t.streams.json > %t.four
+// RUN: %python -c "import json, sys; one, four = (json.load(open(p)) for p in sys.argv[1:3]); assert four['seconds'] < one['seconds']; assert four['communication_seconds'] < one['communication_seconds']; names = {e['args']['name'] for e in json.load(open(sys.argv[3]))['traceEvents'] if e['name'] == 'thread_name'}; assert 'link, stream 3' in names, names" %t.one %t.four %t.streams.json
+// RUN: not lockstep-simulate %t.lockstep --streams=65 2>&1 | FileCheck %s --check-prefix=STREAMS
+// STREAMS: lockstep-simulate: error: --streams: expected a number of at most 64, found 65 (see --help)
+
 // RUN: lockstep-simulate %t.lockstep --format=json --trace=%t.json > %t.result
 // RUN: %python -c "import json, sys; r = json.load(open(sys.argv[1])); assert r['seconds'] >= r['least_seconds'] > 0; assert r['exchanged_bytes'] == 38444; t = json.load(open(sys.argv[2]))['traceEvents']; assert {e['cat'] for e in t if e['ph'] == 'X'} >= {'kernel', 'collective'}" %t.result %t.json
 
