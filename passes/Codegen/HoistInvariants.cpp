@@ -3,6 +3,7 @@
 #include "passes/Codegen/Aliases.h"
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
@@ -20,9 +21,13 @@ static bool mayWrite(LoopLikeOpInterface loop, Value view,
                      const Aliases &aliases) {
   return loop
       ->walk([&](Operation *op) {
-        // Operations in regions are visited by the walk.
+        // Operations in regions are visited by the walk. Intrinsics for which
+        // it is not known have effects on what they get pointers to.
         if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
-            isMemoryEffectFree(op))
+            isMemoryEffectFree(op) ||
+            (isa<LLVM::CallIntrinsicOp>(op) &&
+             llvm::none_of(op->getOperandTypes(),
+                           llvm::IsaPred<LLVM::LLVMPointerType>)))
           return WalkResult::advance();
         auto interface = dyn_cast<MemoryEffectOpInterface>(op);
         if (!interface)

@@ -218,6 +218,8 @@ private:
   /// iterations of all stages. All of them compute what the row has once, so
   /// that none waits for another one but in reductions.
   void emitRegisterRow(const Phase &phase, ArrayRef<Value> outer) {
+    llvm::DenseMap<Type, std::pair<memref::GlobalOp, memref::GlobalOp>>
+        alternating;
     // What the thread has computed, in each of its iterations.
     SmallVector<ScalarBody::Elements> computed(phase.rounds);
     SmallVector<OpFoldResult> sizes =
@@ -251,9 +253,13 @@ private:
             loops.dims[dim] = index;
           sum = getBody(op, loops).evaluate(sum).front();
         }
-        // Memory of its own, which no other reduction uses at the same time.
-        sum = combineThreads(sum, combiner, /*width=*/1,
-                             createShared(threads, sum.getType()));
+        // The barrier of the next reduction is between this one and that
+        // behind it, so that two memories suffice.
+        auto &[own, next] = alternating[sum.getType()];
+        std::swap(own, next);
+        if (!own)
+          own = createShared(threads, sum.getType());
+        sum = combineThreads(sum, combiner, /*width=*/1, own);
         for (unsigned dim : inner)
           loops.dims[dim] = Value();
         results = {combiner.combine(

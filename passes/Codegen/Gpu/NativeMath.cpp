@@ -39,8 +39,9 @@ private:
 };
 
 /// exp(x) = 2^n 2^r, where n is the integer that is nearest to x log2(e), and r
-/// the rest, of which an instruction computes the power. n is in the range of
-/// normal numbers' exponents: where the result is none, 2^r is less than 1/2.
+/// the rest, of which an instruction computes the power. n is clamped to the
+/// exponents of normal numbers: if the result is too small for these, 2^r is
+/// below 1; if it is too large, at least 2.
 struct NativeExp : OpRewritePattern<math::ExpOp> {
   explicit NativeExp(MLIRContext *context)
       : OpRewritePattern(context, kBenefit) {}
@@ -89,7 +90,8 @@ struct NativeRounding : OpRewritePattern<arith::TruncFOp> {
 
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.getIn().getType().isF32() || !op.getType().isBF16())
+    if (!op.getIn().getType().isF32() || !op.getType().isBF16() ||
+        op.getRoundingmode())
       return failure();
     // As bits: `bfloats-as-bits` leaves no values of bf16.
     auto bits = LLVM::InlineAsmOp::create(

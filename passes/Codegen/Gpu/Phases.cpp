@@ -154,10 +154,26 @@ static void keepRowInRegisters(Phase &phase, const Aliases &aliases) {
     elements *= size;
   // The largest power of two that divides the row.
   int64_t threads = std::min(elements & -elements, kMaxThreads);
-  if (threads < kWarp || elements / threads > mostRounds)
+  if (threads < kWarp)
+    return;
+  // Of the 128 registers of a thread, some are left for addresses. The code of
+  // all iterations is written out.
+  constexpr int64_t mostRegisters = 96, mostOperations = 2048;
+  int64_t rounds = elements / threads, registers = 0, operations = 0;
+  for (const LoopStage &stage : phase.group->stages) {
+    linalg::GenericOp op = stage.op;
+    operations += int64_t(op.getBody()->getOperations().size());
+    if (stage.parallelDims.size() > phase.depth)
+      for (Value init : op.getDpsInits())
+        registers += llvm::divideCeil(
+            getElementBytes(getElementTypeOrSelf(init.getType())), 4);
+  }
+  if (rounds > mostRounds || rounds * registers > mostRegisters ||
+      rounds * operations > mostOperations)
     return;
   phase.threads = threads;
-  phase.rounds = elements / threads;
+  phase.rounds = rounds;
+  phase.runs.clear();
   phase.rowSizes = std::move(*sizes);
   for (auto &[buffer, indices] : findRowBuffers(*phase.group, phase.depth))
     phase.registers.insert(buffer);

@@ -58,10 +58,10 @@ struct Phase {
   /// The number of outer loops that are distributed, and of their iterations.
   unsigned depth = 0;
   int64_t iterations = 1;
-  /// For `BlockPerIteration`: the sizes of the inner loops and how many of
+  /// For `BlockPerIteration`: the sizes of the inner loops, and how many of
   /// their iterations a thread executes, if it keeps what it computes in
-  /// registers
-  /// (`matchRegisterRow`); else 0. Then there are no runs and no rows.
+  /// registers (`matchRegisterRow`): then there are no runs, and no rows in
+  /// shared memory. 0: it does not.
   llvm::SmallVector<int64_t> rowSizes;
   int64_t rounds = 0;
   /// The stages of the group in runs of this length: a thread executes the same

@@ -171,6 +171,12 @@ SmallVector<Value> ThreadBuilder::share(
 
 Value ThreadBuilder::exchange(Value value, int64_t distance) {
   Type type = value.getType(), word = builder.getI32Type();
+  if (type.isIndex())
+    return arith::IndexCastOp::create(
+        builder, loc, type,
+        exchange(arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                            value),
+                 distance));
   unsigned width = type.getIntOrFloatBitWidth();
   Type bitsType = builder.getIntegerType(width);
   auto number = [&](Type of, int64_t n) -> Value {

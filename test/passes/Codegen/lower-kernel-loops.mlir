@@ -110,7 +110,7 @@ device.kernel @long_rows(%x: tensor<64x80xf32>) -> tensor<80xf32> {
 
 // -----
 
-// The numbers of iterations as a vector: a sum of what the elements are whose number is an index.
+// The numbers of iterations as a vector: the sum of the elements of a row whose column is the given index.
 // V4-LABEL: func.func @selected
 // V4: scf.for %[[J:.*]] = %c0{{.*}} to %c96
 // V4: %[[FIRST:.*]] = vector.broadcast %[[J]] : index to vector<32xindex>
