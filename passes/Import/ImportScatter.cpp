@@ -13,7 +13,8 @@ using namespace mlir;
 
 namespace {
 
-/// Lowers a scatter to loops: for each scatter index, in row-major order, a
+/// Lowers a scatter to loops, if it is none that selects one element of each
+/// batch: for each scatter index, in row-major order, a
 /// window of `updates` is combined with the window of the `inputs` that the
 /// index selects. Names of dimensions are those of the StableHLO specification.
 class Scatter {
@@ -249,6 +250,10 @@ std::optional<int64_t> Scatter::getBatchDim(int64_t scatterDim) const {
 bool Scatter::updatesOneOfEachBatch() const {
   if (inputs.size() != 1 || toOperandDims.size() != 1)
     return false;
+  // Control flow would be on tensors, which a body of scalars must not have.
+  for (Operation &inner : op->getRegion(0).front().without_terminator())
+    if (inner.getNumRegions() > 0 && !isa<linalg::LinalgOp>(inner))
+      return false;
   for (int64_t d = 0; d < getInputType().getRank(); ++d) {
     bool isWhole = windowSizes[d] == getInputType().getDimSize(d);
     if (d == toOperandDims.front()

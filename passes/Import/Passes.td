@@ -62,7 +62,8 @@ def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
   let description = [{
     JAX's own passes convert most of StableHLO to `linalg` on tensors. This pass
     converts the rest: `while`, `case` and `if` to `scf`, `scatter`,
-    `select_and_scatter` and `sort` to loops in a fixed order, and
+    `select_and_scatter` and `sort` to loops in a fixed order (a scatter of one
+    element for each batch to an element-wise selection), and
     `custom_call @replica.*` to the replica dialect; the function of a
     `replica.merge_call` becomes its region. An unsupported operation is an
     error with its name and source line.

@@ -12,9 +12,12 @@ using namespace lockstep;
 using namespace mlir;
 
 /// Whether `op`, which takes elements of the result of `producer`, takes so few
-/// of them that computing these alone costs less than all.
+/// of them that computing these alone costs less than all. Not in a loop, which
+/// takes them repeatedly.
 static bool takesFewElements(linalg::GenericOp op, linalg::GenericOp producer) {
   constexpr int64_t fraction = 4;
+  if (op->getBlock() != producer->getBlock())
+    return false;
   auto result = cast<RankedTensorType>(producer.getResultTypes().front());
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   if (!result.hasStaticShape() || llvm::any_of(sizes, ShapedType::isDynamic))

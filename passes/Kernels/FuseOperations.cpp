@@ -94,6 +94,22 @@ bool isCheapToRepeat(linalg::GenericOp op) {
   return operations <= kMostOperations;
 }
 
+/// Whether an operand is read at a constant index of a dimension of size one,
+/// along which the result has more elements.
+bool repeats(linalg::GenericOp op, OpOperand *operand) {
+  AffineMap map = op.getMatchingIndexingMap(operand);
+  auto type = dyn_cast<RankedTensorType>(operand->get().getType());
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  if (!type || !type.hasStaticShape() ||
+      llvm::any_of(sizes, ShapedType::isDynamic) ||
+      llvm::none_of(map.getResults(), llvm::IsaPred<AffineConstantExpr>))
+    return false;
+  int64_t iterations = 1;
+  for (int64_t size : sizes)
+    iterations *= size;
+  return iterations > type.getNumElements();
+}
+
 bool shouldFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
@@ -103,6 +119,11 @@ bool shouldFuse(OpOperand *operand) {
   // times.
   if (isProduct(consumer) &&
       !(isBroadcast(producer) && !getFactors(consumer).first))
+    return false;
+  // The consumer computes what is repeated along one of its dimensions, or is
+  // selected where it is not padding, in each of its iterations.
+  if (repeats(consumer, operand) && !isBroadcast(producer) &&
+      !isCheapToRepeat(producer))
     return false;
   // Recomputation makes the consumer larger: without a bound, a chain of values
   // that are each used twice (the rounds of a random number generator) would

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -37,6 +38,16 @@ matchUnitDims(RankedTensorType larger, ArrayRef<ReassociationIndices> groups) {
       dims[*own] = small;
   }
   return dims;
+}
+
+/// Whether a user of a tensor may be executed in its memory, and change it.
+static bool isChanged(Value tensor) {
+  return llvm::any_of(tensor.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    auto destination = dyn_cast<DestinationStyleOpInterface>(user);
+    return isa<RegionBranchOpInterface>(user) ||
+           (destination && destination.isDpsInit(&use));
+  });
 }
 
 /// A reshape that adds or removes dimensions of size one, or a slice that has
@@ -91,8 +102,12 @@ static std::optional<View> matchView(Value value) {
               AffineMap::get(type.getRank(), 0, indices, op->getContext())};
 }
 
-/// The source of a slice, possibly reshaped; none for other values.
+/// The source of a slice, possibly reshaped, or of a slice of it; none for
+/// other values, and where a copy is better: of a small part, so that the rest
+/// need not be kept; of elements that are not side by side; and of a tensor
+/// that is changed in place.
 static std::optional<View> traceSlice(Value value) {
+  constexpr int64_t mostParts = 8;
   std::optional<View> found;
   bool isSlice = false;
   Value source = value;
@@ -101,10 +116,19 @@ static std::optional<View> traceSlice(Value value) {
     isSlice |= isa<tensor::ExtractSliceOp>(source.getDefiningOp());
     map = map ? view->map.compose(map) : view->map;
     source = view->source;
-    // What is before the first slice need not be looked through.
     if (isSlice)
       found = View{source, map};
   }
+  if (!found)
+    return std::nullopt;
+  auto whole = cast<RankedTensorType>(found->source.getType());
+  int64_t elements = cast<RankedTensorType>(value.getType()).getNumElements();
+  bool hasStride = whole.getRank() > 0 &&
+                   isa<AffineConstantExpr>(found->map.getResults().back()) &&
+                   whole.getShape().back() != 1;
+  if (hasStride || whole.getNumElements() > mostParts * elements ||
+      isChanged(found->source))
+    return std::nullopt;
   return found;
 }
 
@@ -163,6 +187,9 @@ struct SelectPadding : OpRewritePattern<tensor::PadOp> {
     if (padded.empty())
       return failure();
     Location loc = pad.getLoc();
+    // The value may be defined in the region of the operation.
+    if (pad.getRegion().isAncestor(padding.getParentRegion()))
+      padding = rewriter.clone(*padding.getDefiningOp())->getResult(0);
     AffineMap read =
         AffineMap::get(to.getRank(), 0, place, rewriter.getContext());
     Value empty = tensor::EmptyOp::create(rewriter, loc, to.getShape(),

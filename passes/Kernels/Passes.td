@@ -49,7 +49,11 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
     would cost more than storing its result. Broadcasts and transposes are
     folded into the indexing maps of their users. A reduction over loops of one
     iteration, such as the derivative of a broadcast that repeats nothing, is
-    element-wise, too.
+    element-wise, too. So is padding of dimensions of size one, the derivative
+    of a slice. Slices of one element of a dimension are read in the whole
+    tensor, and a gather takes elements of the operands of an element-wise
+    operation instead of its result. A large product that all users round first
+    is stored rounded.
 
     ```mlir
     // before

@@ -30,7 +30,8 @@ static arith::TruncFOp getCommonRounding(Value result) {
       return nullptr;
     for (Operation *user : element.getUsers()) {
       auto rounding = dyn_cast<arith::TruncFOp>(user);
-      if (!rounding || (found && found.getType() != rounding.getType()))
+      if (!rounding || rounding.getRoundingmode() ||
+          (found && found.getType() != rounding.getType()))
         return nullptr;
       found = rounding;
     }
@@ -65,6 +66,10 @@ static bool hasEpilogue(linalg::LinalgOp product, arith::TruncFOp rounding) {
 /// memory of the result, and would need other memory for them.
 static bool isWorthRounding(linalg::LinalgOp product) {
   constexpr int64_t manyElements = 1 << 18;
+  // A reduction of several inputs that is no product of matrices.
+  if (auto generic = dyn_cast<linalg::GenericOp>(product.getOperation());
+      generic && !getFactors(generic).first)
+    return false;
   auto type = cast<RankedTensorType>(product->getResult(0).getType());
   return type.hasStaticShape() && type.getNumElements() >= manyElements &&
          llvm::all_of(product.getIndexingMapsArray(), [](AffineMap map) {

@@ -630,3 +630,106 @@ func.func @pads(%x: tensor<1x8xf32>, %y: tensor<1x8xf32>) -> tensor<3x8xf32> {
   } -> tensor<3x8xf32>
   return %r : tensor<3x8xf32>
 }
+
+// -----
+
+// An expensive producer is not repeated for the padding, whose value may be defined in the operation.
+// CHECK-LABEL: func.func @expensive(
+// CHECK: %[[ROW:.*]] = linalg.generic
+// CHECK: math.tanh
+// CHECK: linalg.generic {{.*}} ins(%[[ROW]] : tensor<1x8xf32>)
+// CHECK-NOT: math.tanh
+// CHECK: arith.select
+#id = affine_map<(i, j) -> (i, j)>
+func.func @expensive(%x: tensor<1x8xf32>) -> tensor<3x8xf32> {
+  %e = tensor.empty() : tensor<1x8xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<1x8xf32>) outs(%e : tensor<1x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.tanh %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<1x8xf32>
+  %p = tensor.pad %t low[0, 0] high[2, 0] {
+  ^bb0(%i: index, %j: index):
+    %zero = arith.constant 0.0 : f32
+    tensor.yield %zero : f32
+  } : tensor<1x8xf32> to tensor<3x8xf32>
+  return %p : tensor<3x8xf32>
+}
+
+// -----
+
+// Slices that are copied: of a tensor that is changed behind it, a small part of a large one, and one of elements that are not side by side.
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @copied(
+// CHECK-COUNT-3: tensor.extract_slice
+func.func @copied(%x: tensor<4x8xf32>, %v: tensor<1x8xf32>, %y: tensor<100x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<100xf32>) {
+  %s = tensor.extract_slice %x[1, 0] [1, 8] [1, 1] : tensor<4x8xf32> to tensor<8xf32>
+  %w = tensor.insert_slice %v into %x[1, 0] [1, 8] [1, 1] : tensor<1x8xf32> into tensor<4x8xf32>
+  %e = tensor.empty() : tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%s : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %last = tensor.extract_slice %y[99, 0] [1, 8] [1, 1] : tensor<100x8xf32> to tensor<8xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%last : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %column = tensor.extract_slice %y[0, 5] [100, 1] [1, 1] : tensor<100x8xf32> to tensor<100xf32>
+  %f = tensor.empty() : tensor<100xf32>
+  %c = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%column : tensor<100xf32>) outs(%f : tensor<100xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<100xf32>
+  return %w, %r, %q, %c : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<100xf32>
+}
+
+// -----
+
+// Rank-reduced slices of a slice.
+#id = affine_map<(i) -> (i)>
+// CHECK: #[[PLACE:.*]] = affine_map<(d0) -> (1, 2, d0)>
+// CHECK-LABEL: func.func @slices(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x8xf32>
+// CHECK: linalg.generic {indexing_maps = [#[[PLACE]], #{{.*}}]{{.*}} ins(%[[X]] : tensor<2x3x8xf32>)
+func.func @slices(%x: tensor<2x3x8xf32>) -> tensor<8xf32> {
+  %s = tensor.extract_slice %x[1, 0, 0] [1, 3, 8] [1, 1, 1] : tensor<2x3x8xf32> to tensor<3x8xf32>
+  %t = tensor.extract_slice %s[2, 0] [1, 8] [1, 1] : tensor<3x8xf32> to tensor<8xf32>
+  %e = tensor.empty() : tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%t : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// The result of a product that one user rounds differently stays.
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @mixed(
+// CHECK: %[[PRODUCT:.*]] = linalg.matmul
+// CHECK: linalg.generic {{.*}} ins(%[[PRODUCT]] : tensor<512x1024xf32>)
+func.func @mixed(%x: tensor<512x16xf32>, %w: tensor<16x1024xf32>) -> (tensor<512x1024xf32>, tensor<1024x512xf16>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<512x16xf32>, tensor<16x1024xf32>) outs(%f : tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%m : tensor<512x1024xf32>) outs(%e : tensor<512x1024xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %0 = arith.truncf %p : f32 to bf16
+    %1 = arith.extf %0 : bf16 to f32
+    linalg.yield %1 : f32
+  } -> tensor<512x1024xf32>
+  %g = tensor.empty() : tensor<1024x512xf16>
+  %b = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, #id], iterator_types = ["parallel", "parallel"]} ins(%m : tensor<512x1024xf32>) outs(%g : tensor<1024x512xf16>) {
+  ^bb0(%p: f32, %o: f16):
+    %0 = arith.truncf %p : f32 to f16
+    linalg.yield %0 : f16
+  } -> tensor<1024x512xf16>
+  return %a, %b : tensor<512x1024xf32>, tensor<1024x512xf16>
+}
