@@ -19,7 +19,7 @@ import tempfile
 from models import (
     MODELS,
     capture,
-    compile_step,
+    compile_for,
     simulate,
     simulate_artifact,
     simulation_options,
@@ -48,14 +48,8 @@ def print_streams(names, binaries, replicas):
                 usual = simulate(binaries, folder, topology, replicas)
                 shortest = dict.fromkeys(STREAMS, usual["seconds"])
                 for schedule in SCHEDULES:
-                    artifact = compile_step(
-                        binaries,
-                        folder,
-                        folder / "step.lockstep",
-                        f"--replicas={replicas}",
-                        "--target=x86-64-v3",
-                        f"--topology={topology}",
-                        *schedule,
+                    artifact = compile_for(
+                        binaries, folder, topology, replicas, *schedule
                     )
                     for count in STREAMS:
                         step = simulate_artifact(

@@ -77,11 +77,9 @@ def simulate_artifact(binaries, artifact, *options):
     return json.loads(done.stdout)
 
 
-def simulate(binaries, folder, topology, replicas, *options):
-    """Compiles a captured model with the options, and returns the output of
-    lockstep-simulate.
-    """
-    artifact = compile_step(
+def compile_for(binaries, folder, topology, replicas, *options):
+    """Compiles a captured model for a simulation; returns the artifact."""
+    return compile_step(
         binaries,
         folder,
         folder / "step.lockstep",
@@ -90,6 +88,13 @@ def simulate(binaries, folder, topology, replicas, *options):
         f"--topology={topology}",
         *options,
     )
+
+
+def simulate(binaries, folder, topology, replicas, *options):
+    """Compiles a captured model with the options, and returns the output of
+    lockstep-simulate.
+    """
+    artifact = compile_for(binaries, folder, topology, replicas, *options)
     return simulate_artifact(binaries, artifact)
 
 
