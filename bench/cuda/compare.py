@@ -20,50 +20,23 @@ import tempfile
 import time
 
 import large
-import packages
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
+import inputs  # noqa: E402
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.sharding import Mesh, PartitionSpec  # noqa: E402
-from safetensors.numpy import save_file  # noqa: E402
-
-from lockstep.model import named_leaves  # noqa: E402
 
 STEPS = 24
 ROUNDS, ROUND = 3, 6
 
 
-def random_batch(model):
-    """A batch with random numbers; integers are below 4,096."""
-    random = np.random.default_rng(0)
-    return {
-        name: random.standard_normal(spec.shape, np.float32)
-        if np.issubdtype(spec.dtype, np.floating)
-        else random.integers(0, 4096, spec.shape).astype(spec.dtype)
-        for name, spec in model.batch.items()
-    }
-
-
 def lockstep(folder, name, variant, files):
     """(milliseconds of a step, loss of the first step)"""
-    environment = dict(os.environ)
-    environment["LD_LIBRARY_PATH"] = packages.library_path(folder / "lib")
+    command, environment = inputs.command(folder, name, variant, files, STEPS)
     done = subprocess.run(
-        [
-            folder / "bin" / "lockstep-run",
-            folder / "large" / name / f"{variant}.lockstep",
-            "--device=cuda",
-            f"--init={files}/init.safetensors",
-            f"--data={files}/train.npz",
-            f"--steps={STEPS}",
-            "--seed=0",
-        ],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise SystemExit(done.stderr)
@@ -75,14 +48,9 @@ def lockstep(folder, name, variant, files):
 def compare(folder, name):
     model = large.load(name)
     state = model.init(0)
-    leaves = named_leaves(state, "init")
-    batch = random_batch(model)
+    batch = inputs.random_batch(model)
     with tempfile.TemporaryDirectory() as files:
-        save_file(
-            {key: np.asarray(value) for key, value in leaves.items()},
-            f"{files}/init.safetensors",
-        )
-        np.savez(f"{files}/train.npz", **batch)
+        inputs.write_files(state, batch, files)
         ours = {
             precision: {
                 products: lockstep(

@@ -1,7 +1,7 @@
 //===- ExpandMath.cpp - Expand mathematical functions ---------------------===//
 
 #include "passes/Codegen/DoubleMath.h"
-#include "passes/Codegen/Gpu/NativeMath.h"
+#include "passes/Codegen/GpuMath.h"
 #include "passes/Codegen/PlainLoops.h"
 #include "passes/Codegen/TotalArithmetic.h"
 #include "passes/Passes.h"

@@ -177,6 +177,28 @@ sys.argv[0] = {module!r}
 """
 
 
+#: Prints tables like those of Nsight Compute.
+PROFILER = """#!/bin/sh
+for argument; do
+  case $argument in */lockstep-run) started=1 ;; esac
+  [ -n "$started" ] && set -- "$@" "$argument"
+  shift
+done
+"$@" > /dev/null 2>&1 || exit 1
+echo '==PROF== Connected to process'
+echo '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
+for launch in '0 update 20,000' '1 product 10,000' '2 update 20,000'; do
+  set -- $launch
+  for metric in "gpu__time_duration.sum ns $3" 'dram__bytes.sum byte 4,000,000' \
+      'smsp__inst_executed.sum inst 1,000,000' 'launch__grid_size - 64' \
+      'launch__block_size - 256' 'launch__registers_per_thread - 32'; do
+    set -- $1 $2 $3 $metric
+    echo "\\"$1\\",\\"$2(void *)\\",\\"$4\\",\\"$5\\",\\"$6\\""
+  done
+done
+"""
+
+
 def test_comparison_with_jax(tools, gpu, tmp_path):
     packed = tmp_path / "packed"
 
@@ -189,6 +211,7 @@ def test_comparison_with_jax(tools, gpu, tmp_path):
             env=os.environ | {
                 "JAX_PLATFORMS": "cpu",
                 "LD_LIBRARY_PATH": str(tools.folder.parent / "lib" / "cuda-standin"),
+                "PATH": f"{tmp_path}:{os.environ['PATH']}",
                 "TMPDIR": str(tmp_path),
             },
             capture_output=True, text=True, check=False,
@@ -214,6 +237,18 @@ def test_comparison_with_jax(tools, gpu, tmp_path):
     ]
     for *_, ours, theirs in found:
         assert float(ours) == pytest.approx(float(theirs), rel=1e-3)
+
+    # A profiler that measures the same of two launches of a kernel, and executes
+    # the step.
+    profiler = tmp_path / "ncu"
+    profiler.write_text(PROFILER)
+    profiler.chmod(0o755)
+    lines = run("profile_kernels", packed, "mlp").splitlines()
+    assert lines[0] == "3 launches, 0.05 ms"
+    assert [line.split() for line in lines[2:]] == [
+        ["2", "40.0", "80.0", "200", "2.0", "32", "64", "256", "update"],
+        ["1", "10.0", "20.0", "400", "1.0", "32", "64", "256", "product"],
+    ]
 
 
 def test_errors_of_nccl(gpu, examples, compiled, tmp_path):

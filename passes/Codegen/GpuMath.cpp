@@ -1,6 +1,6 @@
-//===- NativeMath.cpp - Functions that a GPU has instructions for ---------===//
+//===- GpuMath.cpp - Functions that a GPU has instructions for ------------===//
 
-#include "passes/Codegen/Gpu/NativeMath.h"
+#include "passes/Codegen/GpuMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

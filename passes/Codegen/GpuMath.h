@@ -1,7 +1,7 @@
-//===- NativeMath.h - Functions that a GPU has instructions for -*- C++ -*-===//
+//===- GpuMath.h - Functions that a GPU has instructions for ----*- C++ -*-===//
 
-#ifndef LOCKSTEP_PASSES_CODEGEN_GPU_NATIVEMATH_H
-#define LOCKSTEP_PASSES_CODEGEN_GPU_NATIVEMATH_H
+#ifndef LOCKSTEP_PASSES_CODEGEN_GPUMATH_H
+#define LOCKSTEP_PASSES_CODEGEN_GPUMATH_H
 
 #include "mlir/IR/PatternMatch.h"
 
