@@ -16,6 +16,7 @@ from training import ROOT, Runner, compile_step  # noqa: E402
 #: Name, file, and the environment that selects a size.
 MODELS = {
     "mlp": ("bench/jax/mlp.py", {"LAYERS": "784-1024-1024-10"}),
+    "wide": ("bench/jax/mlp.py", {"LAYERS": "1024-2048-2048-2048-10"}),
     "tiny": ("bench/jax/mlp.py", {"LAYERS": "-".join(["16"] * 201)}),
     "cnn": ("examples/digits-cnn/model.py", {}),
     "transformer": ("bench/schedule/transformer.py", {}),
