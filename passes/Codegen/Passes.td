@@ -168,8 +168,13 @@ def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
     %0 = arith.divf %one, %1 : f32
     ```
   }];
-  let options = [Option<"gpu", "gpu", "bool", /*default=*/"false", "use instructions of NVIDIA's GPUs">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect"];
+  let options = [Option<"gpu", "gpu", "bool", /*default=*/"false",
+                        "use instructions of NVIDIA's GPUs">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
+    "::mlir::LLVM::LLVMDialect"
+  ];
 }
 
 def HoistInvariantsPass : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {

@@ -1,6 +1,7 @@
 //===- ImportScatter.cpp - Import stablehlo.scatter -----------------------===//
 
 #include "passes/Import/StableHLO.h"
+#include "passes/Lower/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -14,9 +15,9 @@ using namespace mlir;
 namespace {
 
 /// Lowers a scatter to loops, if it is none that selects one element of each
-/// batch: for each scatter index, in row-major order, a
-/// window of `updates` is combined with the window of the `inputs` that the
-/// index selects. Names of dimensions are those of the StableHLO specification.
+/// batch: for each scatter index, in row-major order, a window of `updates` is
+/// combined with the window of the `inputs` that the index selects. Names of
+/// dimensions are those of the StableHLO specification.
 class Scatter {
 public:
   explicit Scatter(Operation *op) : op(op) {
@@ -48,8 +49,11 @@ private:
   /// Imports such a scatter into a tensor whose elements are all `value`: no
   /// loop over the updates is needed.
   void importSelection(TypedAttr value);
-  /// For each dimension of the updates that is none of the window, the
-  /// dimension of the input that it is a batch of; none if it has size one.
+  /// The dimension of the indices for one of `updateScatterDims`.
+  int64_t getIndexDim(int64_t scatterDim) const {
+    return scatterDim < indexVectorDim ? scatterDim : scatterDim + 1;
+  }
+  /// The dimension of the input that it is a batch of; none if it is of none.
   std::optional<int64_t> getBatchDim(int64_t scatterDim) const;
 
   RankedTensorType getInputType() const {
@@ -239,10 +243,9 @@ SmallVector<Value> Scatter::buildUpdates(OpBuilder &builder,
 }
 
 std::optional<int64_t> Scatter::getBatchDim(int64_t scatterDim) const {
-  int64_t indexDim = scatterDim < indexVectorDim ? scatterDim : scatterDim + 1;
   for (auto [input, index] :
        llvm::zip_equal(inputBatchingDims, indicesBatchingDims))
-    if (index == indexDim)
+    if (index == getIndexDim(scatterDim))
       return input;
   return std::nullopt;
 }
@@ -272,27 +275,12 @@ void Scatter::importSelection(TypedAttr value) {
   Location loc = op->getLoc();
   RankedTensorType inputType = getInputType(), updateType = getUpdateType();
   Value old = arith::ConstantOp::create(builder, loc, value);
-  auto makeGeneric = [&](RankedTensorType type, ValueRange operands,
-                         ArrayRef<AffineMap> maps, auto body) {
-    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                          type.getElementType());
-    SmallVector<AffineMap> all(maps);
-    all.push_back(builder.getMultiDimIdentityMap(type.getRank()));
-    SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                               utils::IteratorType::parallel);
-    return linalg::GenericOp::create(
-               builder, loc, type, operands, empty, all, iterators,
-               [&](OpBuilder &nested, Location, ValueRange arguments) {
-                 linalg::YieldOp::create(nested, loc, body(nested, arguments));
-               })
-        .getResult(0);
-  };
-  Value combined = makeGeneric(
-      updateType, updates.front(),
-      builder.getMultiDimIdentityMap(updateType.getRank()),
+  Value combined = createElementwise(
+      builder, loc, updateType, updates.front(),
       [&](OpBuilder &nested, ValueRange arguments) {
         return stablehlo::inlineOnScalars(nested, op->getRegion(0).front(),
-                                          {old, arguments.front()});
+                                          {old, arguments.front()})
+            .front();
       });
 
   // Where the update of an element, and its index, are.
@@ -308,9 +296,7 @@ void Scatter::importSelection(TypedAttr value) {
     updatePlace[update] = builder.getAffineDimExpr(input);
   for (auto [scatterDim, update] : llvm::enumerate(updateScatterDims)) {
     updatePlace[update] = placeOf(scatterDim);
-    indexPlace[static_cast<int64_t>(scatterDim) < indexVectorDim
-                   ? scatterDim
-                   : scatterDim + 1] = placeOf(scatterDim);
+    indexPlace[getIndexDim(scatterDim)] = placeOf(scatterDim);
   }
   auto makeMap = [&](ArrayRef<AffineExpr> place) {
     return AffineMap::get(inputType.getRank(), 0, place, builder.getContext());
@@ -322,9 +308,8 @@ void Scatter::importSelection(TypedAttr value) {
   // In fewer bits, another index could look the same.
   unsigned bits = indexType.getWidth() - (isUnsigned ? 0 : 1);
   bool isNarrow = bits < 63 && inputType.getDimSize(dim) > (int64_t(1) << bits);
-  Value result = makeGeneric(
-      inputType, {indices, combined},
-      {makeMap(indexPlace), makeMap(updatePlace)},
+  Value result = createElementwise(
+      builder, loc, inputType, {indices, combined},
       [&](OpBuilder &nested, ValueRange arguments) -> Value {
         Value index = arguments[0],
               number = linalg::IndexOp::create(nested, loc, dim);
@@ -339,7 +324,8 @@ void Scatter::importSelection(TypedAttr value) {
         Value isHere = arith::CmpIOp::create(
             nested, loc, arith::CmpIPredicate::eq, index, number);
         return arith::SelectOp::create(nested, loc, isHere, arguments[1], old);
-      });
+      },
+      {makeMap(indexPlace), makeMap(updatePlace)});
   op->replaceAllUsesWith(ValueRange(result));
   op->erase();
 }

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace lockstep;
@@ -22,10 +23,7 @@ static bool takesFewElements(linalg::GenericOp op, linalg::GenericOp producer) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   if (!result.hasStaticShape() || llvm::any_of(sizes, ShapedType::isDynamic))
     return false;
-  int64_t iterations = 1;
-  for (int64_t size : sizes)
-    iterations *= size;
-  return iterations <= result.getNumElements() / fraction;
+  return computeProduct(sizes) <= result.getNumElements() / fraction;
 }
 
 namespace {

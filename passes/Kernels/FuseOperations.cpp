@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -104,10 +105,7 @@ bool repeats(linalg::GenericOp op, OpOperand *operand) {
       llvm::any_of(sizes, ShapedType::isDynamic) ||
       llvm::none_of(map.getResults(), llvm::IsaPred<AffineConstantExpr>))
     return false;
-  int64_t iterations = 1;
-  for (int64_t size : sizes)
-    iterations *= size;
-  return iterations > type.getNumElements();
+  return computeProduct(sizes) > type.getNumElements();
 }
 
 bool shouldFuse(OpOperand *operand) {
@@ -147,13 +145,8 @@ bool hasAddedDimensions(OpOperand *operand) {
                return !isa<RankedTensorType>(input.getType()) ||
                       (expand && expand.getResultType().hasStaticShape() &&
                        expand.getResultType().getNumElements() > 0 &&
-                       llvm::all_of(
-                           expand.getReassociationIndices(), [&](auto &group) {
-                             return llvm::count_if(group, [&](int64_t dim) {
-                                      return expand.getResultType().getDimSize(
-                                                 dim) != 1;
-                                    }) <= 1;
-                           }));
+                       matchUnitDims(expand.getResultType(),
+                                     expand.getReassociationIndices()));
              }) &&
          llvm::all_of(op->getUsers(),
                       llvm::IsaPred<linalg::LinalgOp, tensor::CollapseShapeOp>);

@@ -2,6 +2,7 @@
 
 #include "passes/Kernels/Fusion.h"
 #include "passes/Kernels/Structure.h"
+#include "passes/Lower/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,26 +20,6 @@ struct View {
   AffineMap map;
 };
 } // namespace
-
-/// The dimensions of the larger shape of a reshape, with that of the smaller
-/// one; none if a dimension of the smaller one is divided.
-static std::optional<SmallVector<std::optional<unsigned>>>
-matchUnitDims(RankedTensorType larger, ArrayRef<ReassociationIndices> groups) {
-  SmallVector<std::optional<unsigned>> dims(larger.getRank());
-  for (auto [small, group] : llvm::enumerate(groups)) {
-    std::optional<int64_t> own;
-    for (int64_t dim : group) {
-      if (larger.getDimSize(dim) == 1)
-        continue;
-      if (own)
-        return std::nullopt;
-      own = dim;
-    }
-    if (own)
-      dims[*own] = small;
-  }
-  return dims;
-}
 
 /// Whether a user of a tensor may be executed in its memory, and change it.
 static bool isChanged(Value tensor) {
@@ -192,30 +173,25 @@ struct SelectPadding : OpRewritePattern<tensor::PadOp> {
       padding = rewriter.clone(*padding.getDefiningOp())->getResult(0);
     AffineMap read =
         AffineMap::get(to.getRank(), 0, place, rewriter.getContext());
-    Value empty = tensor::EmptyOp::create(rewriter, loc, to.getShape(),
-                                          to.getElementType());
-    SmallVector<utils::IteratorType> iterators(to.getRank(),
-                                               utils::IteratorType::parallel);
-    rewriter.replaceOpWithNewOp<linalg::GenericOp>(
-        pad, to, pad.getSource(), empty,
-        ArrayRef<AffineMap>{read,
-                            rewriter.getMultiDimIdentityMap(to.getRank())},
-        iterators, [&](OpBuilder &builder, Location, ValueRange arguments) {
-          Value isInside;
-          for (auto [dim, low] : padded) {
-            Value isHere = arith::CmpIOp::create(
-                builder, loc, arith::CmpIPredicate::eq,
-                linalg::IndexOp::create(builder, loc, dim),
-                Value(arith::ConstantIndexOp::create(builder, loc, low)));
-            isInside = isInside ? Value(arith::AndIOp::create(builder, loc,
-                                                              isInside, isHere))
-                                : isHere;
-          }
-          linalg::YieldOp::create(
-              builder, loc,
-              Value(arith::SelectOp::create(builder, loc, isInside,
-                                            arguments.front(), padding)));
-        });
+    rewriter.replaceOp(
+        pad,
+        createElementwise(
+            rewriter, loc, to, pad.getSource(),
+            [&](OpBuilder &builder, ValueRange arguments) -> Value {
+              Value isInside;
+              for (auto [dim, low] : padded) {
+                Value isHere = arith::CmpIOp::create(
+                    builder, loc, arith::CmpIPredicate::eq,
+                    linalg::IndexOp::create(builder, loc, dim),
+                    Value(arith::ConstantIndexOp::create(builder, loc, low)));
+                isInside = isInside ? Value(arith::AndIOp::create(
+                                          builder, loc, isInside, isHere))
+                                    : isHere;
+              }
+              return arith::SelectOp::create(builder, loc, isInside,
+                                             arguments.front(), padding);
+            },
+            read));
     return success();
   }
 };

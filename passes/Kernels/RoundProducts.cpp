@@ -2,6 +2,7 @@
 
 #include "passes/Kernels/Fusion.h"
 #include "passes/Kernels/Structure.h"
+#include "passes/Lower/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -95,21 +96,12 @@ void lockstep::roundProducts(func::FuncOp function) {
     SmallVector<OpOperand *> uses = llvm::map_to_vector(
         result.getUses(), [](OpOperand &use) { return &use; });
     builder.setInsertionPointAfter(product);
-    AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                               utils::IteratorType::parallel);
-    Value empty =
-        tensor::EmptyOp::create(builder, loc, type.getShape(), narrow);
-    Value rounded = linalg::GenericOp::create(
-                        builder, loc, empty.getType(), result, empty,
-                        {identity, identity}, iterators,
-                        [&](OpBuilder &nested, Location, ValueRange arguments) {
-                          linalg::YieldOp::create(
-                              nested, loc,
-                              Value(arith::TruncFOp::create(
-                                  nested, loc, narrow, arguments.front())));
-                        })
-                        .getResult(0);
+    Value rounded = createElementwise(
+        builder, loc, type.clone(narrow), result,
+        [&](OpBuilder &nested, ValueRange arguments) -> Value {
+          return arith::TruncFOp::create(nested, loc, narrow,
+                                         arguments.front());
+        });
     for (OpOperand *use : uses) {
       Value element = getElement(*use);
       use->set(rounded);

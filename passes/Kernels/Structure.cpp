@@ -62,6 +62,25 @@ bool lockstep::isElementwise(linalg::LinalgOp op) {
   return op.getNumReductionLoops() == 0;
 }
 
+std::optional<SmallVector<std::optional<unsigned>>>
+lockstep::matchUnitDims(RankedTensorType larger,
+                        ArrayRef<ReassociationIndices> groups) {
+  SmallVector<std::optional<unsigned>> dims(larger.getRank());
+  for (auto [small, group] : llvm::enumerate(groups)) {
+    std::optional<int64_t> own;
+    for (int64_t dim : group) {
+      if (larger.getDimSize(dim) == 1)
+        continue;
+      if (own)
+        return std::nullopt;
+      own = dim;
+    }
+    if (own)
+      dims[*own] = small;
+  }
+  return dims;
+}
+
 bool lockstep::isEpilogueOf(linalg::GenericOp consumer,
                             linalg::LinalgOp product) {
   if (!lockstep::isElementwise(consumer) || product->getNumResults() != 1)

@@ -26,6 +26,13 @@ bool isRounding(mlir::linalg::GenericOp op);
 /// inputs, without a reduction.
 bool isElementwise(mlir::linalg::LinalgOp op);
 
+/// The dimensions of the larger shape of a reshape that only adds or removes
+/// dimensions of size one, each with that of the smaller shape, or with none;
+/// none for other reshapes.
+std::optional<llvm::SmallVector<std::optional<unsigned>>>
+matchUnitDims(mlir::RankedTensorType larger,
+              llvm::ArrayRef<mlir::ReassociationIndices> groups);
+
 /// Whether `consumer` is element-wise on the shape of the result of `product`,
 /// a static one, and reads it at the same position.
 bool isEpilogueOf(mlir::linalg::GenericOp consumer,

@@ -148,17 +148,17 @@ private:
                       const llvm::SmallDenseSet<Value> &registers) {
     linalg::GenericOp op = stage.op;
     loc = op.getLoc();
+    SmallVector<Loops> loops;
     SmallVector<SmallVector<Value>> results;
     for (auto [indices, own] : llvm::zip_equal(iterations, computed)) {
-      Loops loops = getLoops(op, stage.parallelDims, indices);
+      loops.push_back(getLoops(op, stage.parallelDims, indices));
       elements = own;
-      results.push_back(evaluate(op, loops));
+      results.push_back(evaluate(op, loops.back()));
     }
-    for (auto [indices, own, values] :
-         llvm::zip_equal(iterations, computed, results)) {
-      Loops loops = getLoops(op, stage.parallelDims, indices);
+    for (auto [own, values, ownLoops] :
+         llvm::zip_equal(computed, results, loops)) {
       keep(op, values, own);
-      storeOthers(op, loops, values, registers);
+      storeOthers(op, ownLoops, values, registers);
     }
     elements.clear();
   }

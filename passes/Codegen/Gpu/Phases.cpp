@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace lockstep;
@@ -149,9 +150,7 @@ static void keepRowInRegisters(Phase &phase, const Aliases &aliases) {
       matchRegisterRow(*phase.group, phase.depth, aliases);
   if (!sizes)
     return;
-  int64_t elements = 1;
-  for (int64_t size : *sizes)
-    elements *= size;
+  int64_t elements = computeProduct(*sizes);
   // The largest power of two that divides the row.
   int64_t threads = std::min(elements & -elements, kMaxThreads);
   if (threads < kWarp)
