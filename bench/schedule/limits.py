@@ -4,36 +4,33 @@
     [--binaries=build/release/bin] [--replicas=8] [MODEL ...]
 
 A ratio is a simulated step time divided by that with default options, of which
-each collective has the link alone. With several streams, latencies overlap: each
-model is compiled with several buckets, divided variables and whole ones, and the
-shortest step counts. For collectives in pieces, the rows of the perceptron's
-first layer, whose gradient is ready last and whose parameters are needed first,
-are variables of their own: a piece of the gradient is exchanged while the next
-one is computed, and its parameters are multiplied while the next ones arrive.
+each collective has the link alone. With several streams, on which latencies
+overlap, the model is compiled for the topology with the key `streams`. For
+collectives in pieces, the rows of the perceptron's first layer, whose gradient
+is ready last and whose parameters are needed first, are variables of their own:
+a piece of the gradient is exchanged while the next one is computed, and its
+parameters are multiplied while the next ones arrive.
 """
 
-import itertools
+import json
 import pathlib
 import tempfile
 
-from models import (
-    MODELS,
-    capture,
-    compile_for,
-    simulate,
-    simulate_artifact,
-    simulation_options,
-)
+from models import MODELS, capture, simulate, simulation_options
+from training import ROOT
 
 TOPOLOGIES = ["ethernet-25g", "ethernet-100g", "dgx-h100", "torus-3d"]
 STREAMS = [2, 4, 64]
-SCHEDULES = [
-    (f"--bucket={bucket}", f"--shard-update={divided}")
-    for bucket, divided in itertools.product(
-        ["optimal", "none", "bytes:65536", "bytes:1048576"], ["auto", "off"]
-    )
-]
 PIECES = [2, 4, 8]
+
+
+def with_streams(topology, count, folder):
+    """Writes a preset with so many streams; returns the file."""
+    preset = ROOT / f"runtime/model/topologies/{topology}.json"
+    keys = json.loads(preset.read_text()) | {"streams": count}
+    file = folder / "topology.json"
+    file.write_text(json.dumps(keys))
+    return file
 
 
 def print_streams(names, binaries, replicas):
@@ -46,23 +43,15 @@ def print_streams(names, binaries, replicas):
             capture(name, folder, replicas)
             for topology in TOPOLOGIES:
                 usual = simulate(binaries, folder, topology, replicas)
-                shortest = dict.fromkeys(STREAMS, usual["seconds"])
-                for schedule in SCHEDULES:
-                    artifact = compile_for(
-                        binaries, folder, topology, replicas, *schedule
-                    )
-                    for count in STREAMS:
-                        step = simulate_artifact(
-                            binaries, artifact, f"--streams={count}"
-                        )
-                        shortest[count] = min(shortest[count], step["seconds"])
-                cells = " | ".join(
-                    f"{seconds / usual['seconds']:.3f}"
-                    for seconds in shortest.values()
-                )
+                cells = []
+                for count in STREAMS:
+                    file = with_streams(topology, count, folder)
+                    step = simulate(binaries, folder, file, replicas)
+                    ratio = step["seconds"] / usual["seconds"]
+                    cells.append(f"{ratio:.3f}")
                 print(
                     f"| {name} | {topology} | {usual['seconds'] * 1e3:.3f} | "
-                    f"{cells} |",
+                    f"{' | '.join(cells)} |",
                     flush=True,
                 )
 
@@ -88,7 +77,9 @@ def print_pieces(binaries, replicas):
 
 def main():
     options = simulation_options(__doc__)
-    names = options.models or [name for name in MODELS if name != "resnet"]
+    names = options.models or [
+        name for name in MODELS if name not in ("narrow", "resnet")
+    ]
     print_streams(names, options.binaries, options.replicas)
     print_pieces(options.binaries, options.replicas)
 

@@ -49,11 +49,11 @@ SCHEDULES = {
 }
 
 
-def topology(compute, bandwidth, per_host):
+def topology(compute, bandwidth, per_host=1, latency=LATENCY):
     levels = [
         {
             "name": "link",
-            "latency_seconds": LATENCY,
+            "latency_seconds": latency,
             "bytes_per_second": bandwidth,
         }
     ]
@@ -77,6 +77,33 @@ def topology(compute, bandwidth, per_host):
     }
 
 
+def measure_kernels(binaries, write, compile, run, options):
+    """Measures steps on a link that takes no time. `write` makes a topology of
+    rates and a bandwidth, `compile` an artifact for it, and `run` a runner of
+    the artifact. Returns the seconds of kernels, rates by which the simulation
+    has the same, the number of steps of a round, and the simulation.
+    """
+    rates = {
+        "flops_per_second": 1e10,
+        "bytes_per_second": 1e9,
+        "launch_seconds": 1e-7,
+    }
+    path = write(rates, 1e9)
+    artifact = compile()
+    alone = run(artifact)
+    alone.run(3)
+    steps = max(3, int(options.seconds / alone.run(3)))
+    kernels = statistics.median(alone.run(steps) for _ in range(5))
+    alone.close()
+    simulated = simulate_artifact(binaries, artifact, f"--topology={path}")
+    factor = simulated["compute_seconds"] / kernels
+    rates = {
+        key: value / factor if key == "launch_seconds" else value * factor
+        for key, value in rates.items()
+    }
+    return kernels, rates, steps, simulated
+
+
 def measure(name, options):
     binaries = options.binaries
     per_host = options.per_host
@@ -88,6 +115,7 @@ def measure(name, options):
 
         def write(compute, bandwidth):
             path.write_text(json.dumps(topology(compute, bandwidth, per_host)))
+            return path
 
         def compile(schedule):
             return compile_step(
@@ -111,25 +139,9 @@ def measure(name, options):
                 transport=f"slow:{latency},{bandwidth:.0f},{per_host}".encode(),
             )
 
-        # The time of kernels, and rates that yield it.
-        rates = {
-            "flops_per_second": 1e10,
-            "bytes_per_second": 1e9,
-            "launch_seconds": 1e-7,
-        }
-        write(rates, 1e9)
-        artifact = compile(ONE)
-        alone = run(artifact)
-        alone.run(3)
-        steps = max(3, int(options.seconds / alone.run(3)))
-        kernels = statistics.median(alone.run(steps) for _ in range(5))
-        alone.close()
-        simulated = simulate_artifact(binaries, artifact, f"--topology={path}")
-        factor = simulated["compute_seconds"] / kernels
-        rates = {
-            key: value / factor if key == "launch_seconds" else value * factor
-            for key, value in rates.items()
-        }
+        kernels, rates, steps, simulated = measure_kernels(
+            binaries, write, lambda: compile(ONE), run, options
+        )
         # Both phases of an all_reduce between the hosts send half of the bytes
         # of an executor, in one message.
         wire = simulated["exchanged_bytes"] / per_host

@@ -18,6 +18,7 @@ MODELS = {
     "mlp": ("bench/jax/mlp.py", {"LAYERS": "784-1024-1024-10"}),
     "wide": ("bench/jax/mlp.py", {"LAYERS": "1024-2048-2048-2048-10"}),
     "tiny": ("bench/jax/mlp.py", {"LAYERS": "-".join(["16"] * 201)}),
+    "narrow": ("bench/jax/mlp.py", {"LAYERS": "-".join(["64"] * 9)}),
     "cnn": ("examples/digits-cnn/model.py", {}),
     "transformer": ("bench/schedule/transformer.py", {}),
     "towers": ("bench/schedule/towers.py", {}),

@@ -25,6 +25,15 @@ public:
   double of(mlir::Operation *op);
   /// Seconds of a collective of the kind and group of `op` without bytes.
   double latencyOf(CollectiveOpInterface op);
+  /// Those of a collective, as it occupies the link.
+  runtime::TransferSeconds transferOf(CollectiveOpInterface op) {
+    return runtime::TransferSeconds::split(of(op), latencyOf(op));
+  }
+  /// The link between replicas, which has carried nothing yet.
+  runtime::LinkTimeline makeLink() const {
+    return runtime::LinkTimeline(getStreams());
+  }
+  uint64_t getStreams() const { return topology.streams; }
   /// The time that collectives of the kind and group of `op` occupy the link,
   /// over their bytes.
   runtime::TransferTime transferTimeOf(CollectiveOpInterface op);

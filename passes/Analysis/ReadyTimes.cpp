@@ -9,7 +9,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-ReadyTimes::ReadyTimes(Block &block, OperationTimes &times) : times(times) {
+ReadyTimes::ReadyTimes(Block &block, OperationTimes &times)
+    : times(times), link(times.makeLink()) {
   for (Operation &op : block)
     visit(&op);
   // The block ends when all that it returns has arrived.
@@ -21,9 +22,8 @@ void ReadyTimes::visit(Operation *op) {
   if (auto start = dyn_cast<collective::StartOp>(op)) {
     waitForOperands(op);
     ready[op] = now;
-    linkFree = std::max(linkFree, now) + times.of(start);
     // The replica waits where a result is read, not at the wait itself.
-    arrival[*op->user_begin()] = linkFree;
+    arrival[*op->user_begin()] = link.carry(now, times.transferOf(start)).end;
     need(op, /*takesTime=*/true);
     carried[*op->user_begin()] = {op};
     return;

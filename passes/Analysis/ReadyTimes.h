@@ -11,7 +11,7 @@ namespace lockstep {
 /// Estimates the seconds at which the operands of the collectives of a block
 /// are computed, counted from the start of the block. A replica executes the
 /// block in order, and an operation that reads the result of a collective waits
-/// for it. Collectives occupy the link one after the other.
+/// for it.
 class ReadyTimes {
 public:
   ReadyTimes(mlir::Block &block, OperationTimes &times);
@@ -44,9 +44,10 @@ private:
                           llvm::function_ref<void(double)> use) const;
 
   OperationTimes &times;
-  /// When the replica has executed the operations so far, and when the link has
-  /// transferred what they have started.
-  double now = 0, linkFree = 0;
+  /// When the replica has executed the operations so far.
+  double now = 0;
+  /// Of what they have started.
+  runtime::LinkTimeline link;
   /// The seconds of the kernels so far, without waits.
   double computed = 0;
   llvm::DenseMap<mlir::Operation *, double> ready;

@@ -121,7 +121,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     model(block, keys);
     // Those that are needed one after the other are not those that are ready
     // one after the other.
-    ExchangePlan best = planExchange(keys);
+    ExchangePlan best = planExchange(keys, topology.streams);
     size_t planned = 0, others = 0;
     for (const KeyTraffic &key : keys)
       others += key.needs.empty() ? key.starts.size() : 0;
@@ -133,12 +133,11 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       if (key.starts.size() < 2)
         continue;
       NeedPlan byNeed;
-      if (key.needs.empty())
-        for (const runtime::SharedLinkPlan::Bucket &bucket : ofKey)
-          byNeed.ends.push_back(bucket.end);
-      else
-        byNeed = planByNeed(key);
-      Buckets buckets = getBuckets(key.starts, byNeed.ends);
+      if (!key.needs.empty())
+        byNeed = planByNeed(key, topology.streams);
+      Buckets buckets =
+          getBuckets(key.starts, key.needs.empty() ? getEnds(ofKey)
+                                                   : getEnds(byNeed.buckets));
       // Merging collectives of other keys has moved what depends on them.
       if (isMerged && !buckets.empty() && !mayBeMerged(block, buckets)) {
         planAlone(block, key);
@@ -162,16 +161,13 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     model(block, key);
     std::vector<size_t> ends;
     if (!key.needs.empty()) {
-      NeedPlan byNeed = planByNeed(key);
+      NeedPlan byNeed = planByNeed(key, topology.streams);
       explainNeeds(key, byNeed);
-      ends = std::move(byNeed.ends);
+      ends = getEnds(byNeed.buckets);
     } else {
-      ExchangePlan best = planExchange(key);
-      ArrayRef<runtime::SharedLinkPlan::Bucket> buckets =
-          best.plan.buckets.front();
-      for (const runtime::SharedLinkPlan::Bucket &bucket : buckets)
-        ends.push_back(bucket.end);
-      explainPlan(key, buckets, 0, best.plan.end, best.least);
+      ExchangePlan best = planExchange(key, topology.streams);
+      ends = getEnds(best.plan.buckets.front());
+      explainPlan(key, best.plan.buckets.front(), 0, best.plan.end, best.least);
     }
     merge(block, getBuckets(key.starts, ends), boundText(key.bound));
   }
@@ -321,7 +317,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                                               getOperation().getSymName()))
         << (countText(key.starts.size(), "collective") + ", " +
             bytesText(sumBytes(members)) + " on the link, in " +
-            countText(plan.ends.size(), "bucket") + " for '" + topology.name +
+            countText(plan.buckets.size(), "bucket") + " for '" +
+            topology.name +
             "': all are ready at the same time, and needed after " +
             secondsText(key.needs.front()) + " to " +
             secondsText(key.needs.back()) + " of kernels, which wait " +
@@ -329,10 +326,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
             " for them; no plan makes them wait less than " +
             secondsText(std::max(0.0, plan.least)));
     size_t begin = 0;
-    double arrival = 0;
-    for (size_t end : ArrayRef(plan.ends).drop_back()) {
+    for (auto [end, arrival] : ArrayRef(plan.buckets).drop_back()) {
       int64_t size = sumBytes(members.slice(begin, end - begin));
-      arrival += key.traffic.time.seconds(size);
       missed(key.starts[end], "begins a new bucket: kernels need the " +
                                   bytesText(size) +
                                   " before it, which arrive at " +

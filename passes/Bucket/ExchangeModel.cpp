@@ -69,7 +69,8 @@ void lockstep::modelExchange(Block &block, const ReadyTimes &ready,
   }
 }
 
-ExchangePlan lockstep::planExchange(ArrayRef<KeyTraffic> keys) {
+ExchangePlan lockstep::planExchange(ArrayRef<KeyTraffic> keys,
+                                    uint64_t streams) {
   std::vector<runtime::LinkTraffic> traffic;
   double slack = 0;
   for (const KeyTraffic &key : keys) {
@@ -80,19 +81,32 @@ ExchangePlan lockstep::planExchange(ArrayRef<KeyTraffic> keys) {
   }
   if (traffic.empty())
     return {};
-  return {runtime::planSharedLink(traffic, slack), runtime::leastEnd(traffic)};
+  return {runtime::planSharedLink(traffic, slack, streams),
+          runtime::leastEnd(traffic, streams)};
 }
 
-NeedPlan lockstep::planByNeed(const KeyTraffic &key) {
+NeedPlan lockstep::planByNeed(const KeyTraffic &key, uint64_t streams) {
   runtime::LinkTraffic backwards{{}, key.traffic.time, key.traffic.mostBytes};
   double last = key.needs.back();
   for (size_t i = key.members.size(); i-- > 0;)
     backwards.members.push_back({last - key.needs[i], key.members[i].bytes, 0});
-  runtime::BucketPlan best = runtime::planBuckets(
-      backwards.members, backwards.time, backwards.mostBytes, key.getSlack());
-  NeedPlan plan{{}, best.end - last, runtime::leastEnd({&backwards, 1}) - last};
-  for (size_t end : llvm::reverse(ArrayRef(best.ends).drop_back()))
-    plan.ends.push_back(key.members.size() - end);
-  plan.ends.push_back(key.members.size());
+  runtime::SharedLinkPlan best =
+      runtime::planSharedLink({&backwards, 1}, key.getSlack(), streams);
+  NeedPlan plan;
+  plan.least = runtime::leastEnd({&backwards, 1}, streams) - last;
+  runtime::LinkTimeline link(streams);
+  auto addBucket = [&](size_t end) {
+    size_t begin = plan.buckets.empty() ? 0 : plan.buckets.back().end;
+    uint64_t bytes = 0;
+    for (size_t i = begin; i < end; ++i)
+      bytes += key.members[i].bytes;
+    double arrival = link.carry(0, key.traffic.time.split(bytes)).end;
+    plan.buckets.push_back({end, arrival});
+    plan.delay = std::max(plan.delay, arrival - key.needs[begin]);
+  };
+  for (const auto &bucket :
+       llvm::reverse(ArrayRef(best.buckets.front()).drop_back()))
+    addBucket(key.members.size() - bucket.end);
+  addBucket(key.members.size());
   return plan;
 }

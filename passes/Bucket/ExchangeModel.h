@@ -65,12 +65,17 @@ struct ExchangePlan {
   /// No division ends earlier, in seconds.
   double least = 0;
 };
-ExchangePlan planExchange(llvm::ArrayRef<KeyTraffic> keys);
+ExchangePlan planExchange(llvm::ArrayRef<KeyTraffic> keys, uint64_t streams);
 
 /// The plan of a key whose results are needed one after the other.
 struct NeedPlan {
-  /// For each bucket, the index behind its last member.
-  std::vector<size_t> ends;
+  struct Bucket {
+    /// The index behind its last member.
+    size_t end;
+    /// When the link has carried it, in seconds after the first one begins.
+    double arrival;
+  };
+  std::vector<Bucket> buckets;
   /// How long kernels wait for results, in seconds; and for any plan.
   double delay = 0, least = 0;
 };
@@ -78,7 +83,16 @@ struct NeedPlan {
 /// The division by which kernels wait least for results that they need one
 /// after the other. Backwards in time, that is the division whose exchange ends
 /// first: a result that is needed `t` before the last one is ready at `t`.
-NeedPlan planByNeed(const KeyTraffic &key);
+NeedPlan planByNeed(const KeyTraffic &key, uint64_t streams);
+
+/// For each bucket of a plan, the index behind its last member.
+template <typename Buckets>
+std::vector<size_t> getEnds(const Buckets &buckets) {
+  std::vector<size_t> ends;
+  for (const auto &bucket : buckets)
+    ends.push_back(bucket.end);
+  return ends;
+}
 
 } // namespace lockstep
 

@@ -163,7 +163,8 @@ private:
   /// block gets as it is.
   llvm::DenseMap<Operation *, double> predictArrivals() {
     struct Transfer {
-      double ready, seconds;
+      double ready;
+      runtime::TransferSeconds seconds;
       ArrayRef<collective::StartOp> starts;
     };
     std::vector<Transfer> transfers;
@@ -173,38 +174,36 @@ private:
         return a->isBeforeInBlock(b);
       });
     modelExchange(block, ready, times, keys);
-    runtime::SharedLinkPlan plan = planExchange(keys).plan;
+    runtime::SharedLinkPlan plan = planExchange(keys, times.getStreams()).plan;
     size_t planned = 0;
     for (const KeyTraffic &key : keys) {
-      std::vector<size_t> ends;
-      if (key.needs.empty())
-        for (const auto &bucket : plan.buckets[planned++])
-          ends.push_back(bucket.end);
-      else
-        ends = planByNeed(key).ends;
+      std::vector<size_t> ends =
+          key.needs.empty()
+              ? getEnds(plan.buckets[planned++])
+              : getEnds(planByNeed(key, times.getStreams()).buckets);
       size_t begin = 0;
       for (size_t end : ends) {
         uint64_t bytes = 0;
         for (size_t i = begin; i < end; ++i)
           bytes += key.members[i].bytes;
         transfers.push_back({key.members[end - 1].ready,
-                             key.traffic.time.seconds(bytes),
+                             key.traffic.time.split(bytes),
                              ArrayRef(key.starts).slice(begin, end - begin)});
         begin = end;
       }
     }
     for (const collective::StartOp &start : starts)
       if (!isInKey.contains(start))
-        transfers.push_back({ready.of(start), times.of(start), start});
+        transfers.push_back({ready.of(start), times.transferOf(start), start});
     llvm::stable_sort(transfers, [](const Transfer &a, const Transfer &b) {
       return a.ready < b.ready;
     });
     llvm::DenseMap<Operation *, double> arrival;
-    double linkFree = 0;
+    runtime::LinkTimeline link = times.makeLink();
     for (const Transfer &transfer : transfers) {
-      linkFree = std::max(linkFree, transfer.ready) + transfer.seconds;
+      double end = link.carry(transfer.ready, transfer.seconds).end;
       for (collective::StartOp start : transfer.starts)
-        arrival[start] = linkFree;
+        arrival[start] = end;
     }
     return arrival;
   }

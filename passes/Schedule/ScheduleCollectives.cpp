@@ -54,7 +54,10 @@ public:
   BlockScheduler(Block &block, const UniformityAnalysis &uniformity,
                  bool keepsOrder, OperationTimes *times)
       : block(block), uniformity(uniformity), times(times),
-        dependences(block, keepsOrder), ops(dependences.getOperations()) {}
+        dependences(block, keepsOrder), ops(dependences.getOperations()) {
+    if (times)
+      link = times->makeLink();
+  }
 
   void run() {
     findCritical();
@@ -139,9 +142,9 @@ private:
   void execute(Operation *op) {
     if (!times)
       return;
-    if (isa<collective::StartOp>(op)) {
-      linkFree = std::max(linkFree, now) + times->of(op);
-      arrival[*op->user_begin()] = linkFree;
+    if (auto start = dyn_cast<collective::StartOp>(op)) {
+      arrival[*op->user_begin()] =
+          link.carry(now, times->transferOf(start)).end;
       return;
     }
     if (isa<collective::WaitOp>(op))
@@ -172,10 +175,11 @@ private:
   /// the order of arrival.
   Queue ready, urgent;
   unsigned started = 0;
-  /// When the replica has executed the operations so far, when the link has
-  /// transferred what they have started, and for each wait, when its collective
-  /// ends: in seconds from the start of the block.
-  double now = 0, linkFree = 0;
+  /// When the replica has executed the operations so far, in seconds from the
+  /// start of the block; and the link with what they have started.
+  double now = 0;
+  runtime::LinkTimeline link;
+  /// For each wait, when its collective ends.
   llvm::DenseMap<Operation *, double> arrival;
 };
 

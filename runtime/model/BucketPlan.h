@@ -14,8 +14,8 @@
 #ifndef LOCKSTEP_RUNTIME_MODEL_BUCKETPLAN_H
 #define LOCKSTEP_RUNTIME_MODEL_BUCKETPLAN_H
 
-#include <cstddef>
-#include <cstdint>
+#include "runtime/collectives/LinkTimeline.h"
+
 #include <span>
 #include <vector>
 
@@ -40,6 +40,9 @@ public:
   /// the last one.
   uint64_t endOf(size_t index) const;
   double seconds(uint64_t bytes) const;
+  TransferSeconds split(uint64_t bytes) const {
+    return TransferSeconds::split(seconds(bytes), seconds(0));
+  }
   /// A line that rises, and below which no time is for at most `mostBytes`: what
   /// a collective costs at least, and each of its bytes.
   Piece lowerBound(uint64_t mostBytes) const;

@@ -219,15 +219,13 @@ mergeNeighbors(std::span<const LinkTraffic> keys,
   return merged;
 }
 
-} // namespace
-
-SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
-                              double slack, double mostBuckets) {
+/// The plan for one stream: the ends of the buckets of each key.
+std::vector<std::vector<size_t>>
+planOneStream(std::span<const LinkTraffic> traffic, double slack,
+              double mostBuckets) {
   if (traffic.size() == 1) {
     const LinkTraffic &key = traffic.front();
-    std::vector<size_t> ends[] = {
-        planBuckets(key.members, key.time, key.mostBytes, slack).ends};
-    return transferBuckets(traffic, ends);
+    return {planBuckets(key.members, key.time, key.mostBytes, slack).ends};
   }
   // With at most this many groups a key, few enough buckets are considered.
   size_t most = 1;
@@ -274,22 +272,88 @@ SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
                                         transferBuckets(traffic, ends).end))
     ends = std::move(alone);
   double deadline = transferBuckets(traffic, ends).end + slack;
-  return transferBuckets(traffic, mergeNeighbors(traffic, ends, deadline));
+  return mergeNeighbors(traffic, ends, deadline);
+}
+
+/// Traffic of one stream that is like that of several: each bucket occupies the
+/// link for `part` of its latency, and for the rest of it beside others.
+LinkTraffic shareLatency(LinkTraffic key, double part) {
+  double latency = key.time.seconds(0);
+  for (BucketMember &member : key.members)
+    member.ready += latency * (1 - part);
+  std::vector<TransferTime::Piece> pieces(key.time.getPieces().begin(),
+                                          key.time.getPieces().end());
+  for (TransferTime::Piece &piece : pieces)
+    piece.seconds -= std::min(piece.seconds, latency) * (1 - part);
+  key.time = TransferTime(std::move(pieces));
+  return key;
+}
+
+/// The mean arrival of a byte, and `slack` for each bucket.
+double getCost(std::span<const LinkTraffic> traffic, const SharedLinkPlan &plan,
+               double slack) {
+  double buckets = 0, bytes = 0, arrivals = 0;
+  for (size_t k = 0; k < traffic.size(); ++k) {
+    size_t begin = 0;
+    for (const SharedLinkPlan::Bucket &bucket : plan.buckets[k]) {
+      for (; begin < bucket.end; ++begin) {
+        bytes += double(traffic[k].members[begin].bytes);
+        arrivals += double(traffic[k].members[begin].bytes) * bucket.until;
+      }
+      ++buckets;
+    }
+  }
+  return (bytes > 0 ? arrivals / bytes : 0) + slack * buckets;
+}
+
+} // namespace
+
+SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
+                              double slack, uint64_t streams,
+                              double mostBuckets) {
+  if (streams == 1)
+    return transferBuckets(traffic, planOneStream(traffic, slack, mostBuckets));
+  // As if as many buckets as there are streams always shared a latency; fewer,
+  // since the others are not ready; or any number.
+  std::vector<double> parts = {0};
+  for (double part = 1; part > 0.25 / double(streams); part /= 2)
+    parts.push_back(part);
+  std::vector<SharedLinkPlan> plans;
+  double end = kUnknown;
+  for (double part : parts) {
+    std::vector<LinkTraffic> shared;
+    for (const LinkTraffic &key : traffic)
+      shared.push_back(shareLatency(key, part));
+    plans.push_back(transferBuckets(
+        traffic,
+        planOneStream(shared, slack, mostBuckets / double(parts.size())),
+        streams));
+    end = std::min(end, plans.back().end);
+  }
+  std::erase_if(plans, [&](const SharedLinkPlan &plan) {
+    return plan.end > end + slack;
+  });
+  return *std::ranges::min_element(plans, {}, [&](const SharedLinkPlan &plan) {
+    return getCost(traffic, plan, slack);
+  });
 }
 
 SharedLinkPlan transferBuckets(std::span<const LinkTraffic> traffic,
-                               std::span<const std::vector<size_t>> ends) {
+                               std::span<const std::vector<size_t>> ends,
+                               uint64_t streams) {
   SharedLinkPlan plan;
   plan.buckets.resize(traffic.size());
+  LinkTimeline link(streams);
   for (const OrderedBucket &next : orderBuckets(traffic, ends)) {
-    double from = std::max(plan.end, next.ready);
-    plan.end = from + next.seconds;
-    plan.buckets[next.key].push_back({next.end, from, plan.end});
+    LinkTimeline::Transfer transfer =
+        link.carry(next.ready, traffic[next.key].time.split(next.bytes));
+    plan.buckets[next.key].push_back({next.end, transfer.begin, transfer.end});
   }
+  plan.end = link.getEnd();
   return plan;
 }
 
-double leastEnd(std::span<const LinkTraffic> traffic) {
+double leastEnd(std::span<const LinkTraffic> traffic, uint64_t streams) {
   struct Arrival {
     double ready, seconds;
     size_t key;
@@ -307,10 +371,14 @@ double leastEnd(std::span<const LinkTraffic> traffic) {
                           fixed.size()});
     fixed.push_back(bound.seconds);
   }
+  double least = 0, seconds = 0;
+  if (streams > 1 && !fixed.empty()) {
+    seconds = std::ranges::min(fixed);
+    std::ranges::fill(fixed, 0);
+  }
   std::sort(
       arrivals.begin(), arrivals.end(),
       [](const Arrival &a, const Arrival &b) { return a.ready > b.ready; });
-  double least = 0, seconds = 0;
   std::vector<bool> isCounted(traffic.size());
   for (const Arrival &arrival : arrivals) {
     seconds += arrival.seconds;

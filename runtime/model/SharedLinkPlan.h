@@ -44,16 +44,25 @@ struct SharedLinkPlan {
 /// Where that exceeds `mostBuckets`, members of the longer keys are planned in
 /// groups of neighbors, and the plan is the best one only among those of
 /// groups, and no worse than if each key is planned alone.
+///
+/// With several `streams`, as of `LinkTimeline`, no such program is known: it
+/// is one of those plans that are best if each bucket occupies one stream for a
+/// part of its latency. Of those that end at most `slack` later than the first,
+/// it is the one whose bytes arrive earliest in the mean, where each bucket is
+/// to save `slack`.
 SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
-                              double slack = 0, double mostBuckets = 1 << 24);
+                              double slack = 0, uint64_t streams = 1,
+                              double mostBuckets = 1 << 24);
 
 /// When the link transfers given buckets; `ends` has those of each key.
 SharedLinkPlan transferBuckets(std::span<const LinkTraffic> traffic,
-                               std::span<const std::vector<size_t>> ends);
+                               std::span<const std::vector<size_t>> ends,
+                               uint64_t streams = 1);
 
 /// What no plan can beat: the link has to carry all members that are ready at
-/// or after a time, in one bucket at least of each of their keys.
-double leastEnd(std::span<const LinkTraffic> traffic);
+/// or after a time, in one bucket at least of each of their keys. With several
+/// streams, only the latency of one key is sure to delay them.
+double leastEnd(std::span<const LinkTraffic> traffic, uint64_t streams = 1);
 
 } // namespace lockstep::runtime
 

@@ -143,13 +143,25 @@ static Status readCompute(ObjectReader &parent, ComputeRates &rates) {
        reader.checkKeys()});
 }
 
+/// Replicas that do not share the cores have a link.
+static Status readStreams(ObjectReader &parent, uint64_t &streams) {
+  if (Status read = parent.readSize("streams", streams); !read.ok())
+    return read;
+  return streams <= kMaxStreams
+             ? Status::success()
+             : parent.fail("streams",
+                           fmt::format("an integer from 1 to {}", kMaxStreams));
+}
+
 /// These keys exist only where replicas share the cores; the last four have
 /// defaults.
 static Status readCores(ObjectReader &parent, Topology &topology) {
   Status status =
       parent.readBoolean("reduces_on_compute", topology.reducesOnCompute);
-  if (!status.ok() || !topology.reducesOnCompute)
+  if (!status.ok())
     return status;
+  if (!topology.reducesOnCompute)
+    return readStreams(parent, topology.streams);
   for (auto [key, value] : {std::pair{"cores", &topology.cores},
                             std::pair{"cache_bytes", &topology.cacheBytes}}) {
     if (!parent.find(key))
@@ -252,6 +264,8 @@ std::string Topology::toJson() const {
                  {"reduces_on_compute", reducesOnCompute},
                  {"algorithm", algorithmNames[size_t(algorithm)]},
                  {"levels", std::move(levelList)}};
+  if (streams > 1)
+    object["streams"] = streams;
   if (reducesOnCompute) {
     object["cores"] = cores;
     object["cache_bytes"] = cacheBytes;

@@ -42,6 +42,9 @@ enum class ExchangeAlgorithm : uint8_t {
   ringOrTree,
 };
 
+/// The most streams of a link: more have no use, and each has a lane.
+inline constexpr uint64_t kMaxStreams = 64;
+
 /// Devices and links, as far as the schedule of a step depends on them.
 struct Topology {
   std::string name;
@@ -66,13 +69,16 @@ struct Topology {
   /// The time of a step without commands: the cores are woken up.
   double stepSeconds = 0;
   ExchangeAlgorithm algorithm = ExchangeAlgorithm::direct;
+  /// Without `reducesOnCompute`, how many collectives the link carries at once
+  /// (LinkTimeline.h): from 1 to `kMaxStreams`.
+  uint64_t streams = 1;
   /// From the nearest replicas to the farthest; not empty.
   std::vector<TopologyLevel> levels;
 
   /// Reads the JSON form (docs/schedules.md). Errors name the key: unknown or
-  /// missing keys, numbers that are not positive, a level without a size
-  /// before the last one, more than two levels with `direct`
-  /// [invalidArgument].
+  /// missing keys, numbers that are not positive, more than `kMaxStreams`, a
+  /// level without a size before the last one, more than two levels with
+  /// `direct` [invalidArgument].
   static Expected<Topology> parse(std::string_view json);
   /// The JSON form, which `parse` reads back.
   std::string toJson() const;

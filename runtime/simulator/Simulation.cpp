@@ -99,10 +99,11 @@ void Simulation::createClasses() {
          each.count});
     first += each.count;
   }
-  streams.resize(options.streams);
-  for (size_t i = 0; i < streams.size(); ++i)
+  uint64_t streams = options.streams ? options.streams : topology.streams;
+  link = LinkTimeline(streams);
+  for (uint64_t i = 0; i < streams; ++i)
     result.lanes.push_back(
-        {streams.size() == 1 ? "link" : fmt::format("link, stream {}", i)});
+        {streams == 1 ? "link" : fmt::format("link, stream {}", i)});
   instances.resize(program.channels());
 }
 
@@ -275,35 +276,25 @@ void Simulation::arrive(size_t classIndex, uint32_t channel) {
   }
   if (instance.arrived < classes.size())
     return;
-  auto [latency, bytes] = transferSeconds(self.command);
-  size_t number = std::min_element(streams.begin(), streams.end(),
-                                   [](const Stream &x, const Stream &y) {
-                                     return x.free < y.free;
-                                   }) -
-                  streams.begin();
-  Stream &stream = streams[number];
-  double begin = std::max(instance.arrival, stream.free);
-  // What began before sends its bytes first.
-  bool waitsForBytes = lastEnd > begin + latency;
+  double before = link.getEnd();
+  LinkTimeline::Transfer transfer =
+      link.carry(instance.arrival, transferSeconds(self.command));
   instance.isTransferred = true;
-  instance.begin = begin;
-  instance.end = (waitsForBytes ? lastEnd : begin + latency) + bytes;
+  instance.begin = transfer.begin;
+  instance.end = transfer.end;
   instance.event = result.events.size();
   result.events.push_back({.kind = SimulatedEvent::Kind::collective,
-                           .begin = begin,
-                           .end = instance.end,
+                           .begin = transfer.begin,
+                           .end = transfer.end,
                            .command = self.command,
-                           .lane = linkLane() + number,
-                           .cause = waitsForBytes ? lastTransfer
-                                    : stream.free > instance.arrival
-                                        ? stream.last
-                                        : instance.arrivalCause});
+                           .lane = linkLane() + transfer.stream,
+                           .cause = transfer.waitedFor == LinkTimeline::none
+                                        ? instance.arrivalCause
+                                        : transfers[transfer.waitedFor]});
+  transfers.push_back(instance.event);
   // The time in which any stream is occupied: transfers end in the order in
   // which they begin.
-  result.communication += instance.end - std::max(begin, lastEnd);
-  stream = {instance.end, instance.event};
-  lastEnd = instance.end;
-  lastTransfer = instance.event;
+  result.communication += transfer.end - std::max(transfer.begin, before);
   if (isCollective(self.command))
     ++result.collectives;
   // On the host, reductions need the cores on which kernels run, so that no
@@ -345,7 +336,7 @@ void Simulation::waitUntil(size_t classIndex, const Instance &instance) {
          instance.event);
 }
 
-Simulation::TransferParts Simulation::transferSeconds(uint32_t index) {
+TransferSeconds Simulation::transferSeconds(uint32_t index) {
   const artifact::Command &command = *program.commands()->Get(index);
   // A barrier, or the arrival at a `once` section, exchanges no data: it takes
   // as long as an all_reduce of no bytes.
@@ -358,12 +349,9 @@ Simulation::TransferParts Simulation::transferSeconds(uint32_t index) {
       bytes +=
           accumulatedBytes(buffer, CollectiveProperties::of(kind).isReduction);
   result.exchangedBytes += bytes;
-  double all = collectiveSeconds(topology, kind, replicas, bytes);
-  // The algorithm depends on the number of bytes: that of none may have more
-  // messages.
-  double latency =
-      std::min(all, collectiveSeconds(topology, kind, replicas, 0));
-  return {latency, all - latency};
+  return TransferSeconds::split(
+      collectiveSeconds(topology, kind, replicas, bytes),
+      collectiveSeconds(topology, kind, replicas, 0));
 }
 
 uint64_t Simulation::accumulatedBytes(uint32_t buffer, bool isReduction) const {

@@ -7,6 +7,7 @@
 #ifndef LOCKSTEP_RUNTIME_SIMULATOR_SIMULATION_H
 #define LOCKSTEP_RUNTIME_SIMULATOR_SIMULATION_H
 
+#include "runtime/collectives/LinkTimeline.h"
 #include "runtime/model/SharedCores.h"
 #include "runtime/simulator/Simulator.h"
 
@@ -100,11 +101,8 @@ private:
   /// Waits for the instance that the class has started last.
   bool waitFor(size_t classIndex, uint32_t channel);
   void waitUntil(size_t classIndex, const Instance &instance);
-  /// Seconds of a collective or a rendezvous: its latency, and its bytes.
-  struct TransferParts {
-    double latency = 0, bytes = 0;
-  };
-  TransferParts transferSeconds(uint32_t index);
+  /// Of a collective or a rendezvous.
+  TransferSeconds transferSeconds(uint32_t index);
   uint64_t accumulatedBytes(uint32_t buffer, bool isReduction) const;
 
   void finish();
@@ -123,15 +121,9 @@ private:
   std::vector<std::vector<Instance>> instances;
   /// Classes and commands at which they have arrived, and wait.
   std::set<std::pair<size_t, uint32_t>> joined;
-  /// When each stream of the link is free, and what has occupied it last.
-  struct Stream {
-    double free = 0;
-    size_t last = SimulatedEvent::noCause;
-  };
-  std::vector<Stream> streams;
-  /// What the link has transferred last.
-  double lastEnd = 0;
-  size_t lastTransfer = SimulatedEvent::noCause;
+  LinkTimeline link;
+  /// The events of what the link has carried.
+  std::vector<size_t> transfers;
   /// The commands of `once` sections, in ascending order.
   std::vector<std::pair<uint32_t, uint32_t>> onceRanges;
   uint64_t executed = 0;

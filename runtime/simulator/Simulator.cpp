@@ -89,8 +89,8 @@ Expected<SimulationResult> simulate(const Artifact &artifact,
         "expected a delay of at least 0 s and a positive factor of a slow "
         "replica, found {} and {}",
         options.delay, options.slowdown));
-  if (options.streams == 0 || options.streams > kMaxStreams)
-    return invalidArgument(fmt::format("expected 1 to {} streams, found {}",
+  if (options.streams > kMaxStreams)
+    return invalidArgument(fmt::format("expected at most {} streams, found {}",
                                        kMaxStreams, options.streams));
   Expected<const artifact::Program *> program =
       findSimulated(tables, options.program);

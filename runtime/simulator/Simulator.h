@@ -20,9 +20,6 @@
 
 namespace lockstep::runtime {
 
-/// The most streams of a link: more have no use, and each has a lane.
-inline constexpr uint64_t kMaxStreams = 64;
-
 /// What to simulate. `delay`, `slowdown` and `failingChannel` apply to one
 /// replica, the last one; the others behave alike.
 struct SimulationOptions {
@@ -40,11 +37,9 @@ struct SimulationOptions {
   const KernelProfile *profile = nullptr;
   /// The replica stops before it starts a collective on this channel.
   std::optional<uint32_t> failingChannel = {};
-  /// How many collectives the link carries at once, positive. Their latencies
-  /// overlap, and their bytes take the link one after the other, in the order
-  /// in which they start. One, for which schedules are made: the latencies add
-  /// up, too.
-  uint64_t streams = 1;
+  /// How many collectives the link carries at once (LinkTimeline.h); 0: as the
+  /// topology says.
+  uint64_t streams = 0;
   /// The simulation fails if the program executes more commands, or results in
   /// more events.
   uint64_t maxCommands = 100'000'000, maxEvents = 10'000'000;
@@ -129,7 +124,7 @@ struct SimulationResult {
 
 /// Simulates one execution of a program. Errors: a program or a failing channel
 /// that does not exist, several roles, a collective that not all replicas are
-/// members of, a delay or slowdown out of range, no streams or more than
+/// members of, a delay or slowdown out of range, more streams than
 /// `kMaxStreams`, a profile of another artifact, more commands or events than
 /// `options` allow.
 Expected<SimulationResult> simulate(const Artifact &artifact,

@@ -53,16 +53,14 @@ def test_training_has_the_same_bits(training, executors, threads):
 
 # Delays of messages do not change results, nor do exchanges on each of two
 # hosts before those between them.
-@pytest.mark.parametrize("executors, per_host", [(2, 1), (4, 2)])
-def test_training_over_a_slow_link_has_the_same_bits(
-    training, executors, per_host
-):
+@pytest.mark.parametrize("executors, link", [(2, "1"), (4, "2"), (2, "1,4")])
+def test_training_over_a_slow_link_has_the_same_bits(training, executors, link):
     metrics, folder = training("fast", 10, "--executors=2")
     found, others = training(
         "slow",
         10,
         f"--executors={executors}",
-        f"--transport=slow:1e-4,1e9,{per_host}",
+        f"--transport=slow:1e-4,1e9,{link}",
     )
     assert found == metrics
     assert checkpoint(others, 10) == checkpoint(folder, 10)

@@ -65,8 +65,8 @@ Message *receive(Network &network) {
 TEST(LocalNetwork, delaysMessagesLikeALink) {
   using namespace std::chrono;
   // 1 ms, and 1 us per byte.
-  auto network =
-      *LocalNetwork::create({{0, 1}, {1, 1}}, {0, 1}, Link{1e-3, 1e-6});
+  auto network = *LocalNetwork::create({{0, 1}, {1, 1}}, {0, 1},
+                                       SlowLink::Capacity{{1e-3, 1e-6}});
   std::array<std::byte, 1000> bytes{};
   MessagePiece piece{bytes.data(), bytes.size()};
   Message large, small;
@@ -91,8 +91,8 @@ TEST(LocalNetwork, delaysMessagesLikeALink) {
 
 // Executors of one host do not use the link.
 TEST(LocalNetwork, delaysNoMessageOnAHost) {
-  auto network =
-      *LocalNetwork::create({{0, 1}, {1, 1}, {2, 1}}, {0, 0, 1}, Link{1e6, 1});
+  auto network = *LocalNetwork::create({{0, 1}, {1, 1}, {2, 1}}, {0, 0, 1},
+                                       SlowLink::Capacity{{1e6, 1}});
   Message near, far;
   near.to = 1;
   far.to = 2;
@@ -105,7 +105,8 @@ TEST(LocalNetwork, delaysNoMessageOnAHost) {
 
 // After an abort, a message in flight never arrives: its sender frees it.
 TEST(LocalNetwork, discardsDelayedMessagesOnAbort) {
-  auto network = *LocalNetwork::create({{0, 1}, {1, 1}}, {0, 1}, Link{1e6, 1});
+  auto network = *LocalNetwork::create({{0, 1}, {1, 1}}, {0, 1},
+                                       SlowLink::Capacity{{1e6, 1}});
   auto message = std::make_unique<Message>();
   message->to = 1;
   network[0]->send(*message);

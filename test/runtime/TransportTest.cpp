@@ -61,14 +61,17 @@ TEST(OpenTransport, slowHasALink) {
   };
   for (const char *options :
        {"", "1e-6", "0,1e9", "1e-6,-1", "1e-6,1e9,0", "1.5.5", "1e-6,1e9,",
-        "1e-6,1e9,2,", "1e-6,1e9,-1", "inf,1", "1,nan", "1e-6,1e-320"})
+        "1e-6,1e9,2,", "1e-6,1e9,2,0", "1e-6,1e9,2,1025", "1e-6,1e9,2,4,1",
+        "1e-6,1e9,-1", "inf,1", "1,nan", "1e-6,1e-320"})
     EXPECT_EQ(error(fmt::format("slow:{}", options)),
               fmt::format("transport 'slow:{0}': expected "
                           "'slow:LATENCY,BANDWIDTH' with positive seconds and "
                           "bytes per second, and optionally ',EXECUTORS' of "
-                          "each host, found 'slow:{0}'",
+                          "each host and ',STREAMS' of the link, at most 1024, "
+                          "found 'slow:{0}'",
                           options));
   EXPECT_EQ((*openTransport("slow:1e-6,1e9"))->name(), "slow:1e-6,1e9");
+  EXPECT_TRUE(openTransport("slow:1e-6,1e9,1,1024"));
   std::vector<std::shared_ptr<Network>> endpoints =
       *(*openTransport("slow:1e-6,1e9,2"))
            ->connect({{0, 1}, {1, 1}, {2, 1}}, {0, 0, 0});

@@ -83,7 +83,8 @@ int main(int argc, char **argv) {
         return checkReal(text, /*mayBeZero=*/false, largest);
       });
   app.add_option("--streams", options.streams,
-                 "how many collectives the link carries at once (default: 1)")
+                 "how many collectives the link carries at once (default: as "
+                 "the topology says)")
       ->type_name("N")
       ->check([](const std::string &text) {
         return checkNumber(text, 1, lockstep::runtime::kMaxStreams);

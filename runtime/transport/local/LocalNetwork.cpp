@@ -110,7 +110,7 @@ LocalNetwork::create(std::vector<RankRange> executors) {
 Expected<std::vector<std::shared_ptr<Network>>>
 LocalNetwork::create(std::vector<RankRange> executors,
                      std::vector<uint32_t> hosts,
-                     const std::optional<Link> &link) {
+                     const std::optional<SlowLink::Capacity> &link) {
   LOCKSTEP_RETURN_IF_ERROR(checkRanks(executors));
   std::shared_ptr<Shared> shared =
       share(executors, hosts, std::vector<bool>(executors.size(), true));

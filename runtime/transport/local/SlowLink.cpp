@@ -10,10 +10,10 @@
 namespace lockstep::runtime {
 
 Expected<std::unique_ptr<SlowLink>>
-SlowLink::create(const Link &link, size_t senders,
+SlowLink::create(const Capacity &capacity, size_t senders,
                  std::function<void(Message &)> deliver) {
   std::unique_ptr<SlowLink> result(
-      new SlowLink(link, senders, std::move(deliver)));
+      new SlowLink(capacity, senders, std::move(deliver)));
   Expected<std::thread> thread =
       startThread([state = result.get()] { state->run(); });
   if (!thread)
@@ -38,16 +38,19 @@ void SlowLink::send(Message &message) {
     bytes += piece.size;
   // A clock of nanoseconds counts to 292 years.
   constexpr double most = 1e6;
-  std::chrono::duration<double> seconds(
-      std::min(most, link.latency + link.secondsPerByte * double(bytes)));
+  TransferSeconds seconds = {
+      std::min(most, link.latency),
+      std::min(most, link.secondsPerByte * double(bytes))};
   std::lock_guard<std::mutex> lock(mutex);
   if (isClosed)
     return;
-  Clock::time_point &busy = busyUntil[message.from];
-  busy = std::max(busy, Clock::now()) +
-         std::chrono::duration_cast<Clock::duration>(seconds);
-  bool isNext = pending.empty() || busy < pending.top().arrival;
-  pending.push({busy, sent++, &message});
+  using Seconds = std::chrono::duration<double>;
+  double now = Seconds(Clock::now() - begin).count();
+  Seconds end(timelines[message.from].carry(now, seconds).end);
+  Clock::time_point arrival =
+      begin + std::chrono::duration_cast<Clock::duration>(end);
+  bool isNext = pending.empty() || arrival < pending.top().arrival;
+  pending.push({arrival, sent++, &message});
   if (isNext)
     changed.notify_one();
 }

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_TRANSPORT_LOCAL_SLOWLINK_H
 
 #include "runtime/collectives/CollectiveCost.h"
+#include "runtime/collectives/LinkTimeline.h"
 #include "runtime/transport/Network.h"
 
 #include <chrono>
@@ -19,19 +20,25 @@
 namespace lockstep::runtime {
 
 /// Simulates a slow link of each executor of one process, so that schedules for
-/// networks can be measured on one machine. Each sender transmits one
-/// message at a time, which takes the latency of the link and the time for its
-/// bytes. A receiver may receive from any number of senders at once.
-/// Transmissions take no CPU time. Unlike `Network` promises, sending allocates
-/// memory and takes a lock. Thread-safe.
+/// networks can be measured on one machine. A message takes the latency of the
+/// link and the time for its bytes; each sender transmits as many at once as
+/// the link has streams. A receiver may receive from any number of senders at
+/// once. Transmissions take no CPU time. Unlike `Network` promises, sending
+/// allocates memory and takes a lock. Thread-safe.
 class SlowLink {
 public:
+  struct Capacity {
+    Link link;
+    /// Positive; see `LinkTimeline`.
+    uint64_t streams = 1;
+  };
+
   /// `senders` is the number of executors; `Message::from` is below it.
   /// `deliver` puts a message into the mailbox of its receiver. It is called on
   /// a thread of the link, with its lock, and must not call the link. Error:
   /// the thread cannot be started.
   static Expected<std::unique_ptr<SlowLink>>
-  create(const Link &link, size_t senders,
+  create(const Capacity &capacity, size_t senders,
          std::function<void(Message &)> deliver);
   ~SlowLink();
 
@@ -57,9 +64,10 @@ private:
     }
   };
 
-  SlowLink(const Link &link, size_t senders,
+  SlowLink(const Capacity &capacity, size_t senders,
            std::function<void(Message &)> deliver)
-      : link(link), deliver(std::move(deliver)), busyUntil(senders) {}
+      : link(capacity.link), deliver(std::move(deliver)),
+        timelines(senders, LinkTimeline(capacity.streams)) {}
 
   void run();
 
@@ -69,8 +77,9 @@ private:
   std::condition_variable changed;
   std::priority_queue<Transmission, std::vector<Transmission>, std::greater<>>
       pending;
-  /// For each sender, the time at which its last message has been transmitted.
-  std::vector<Clock::time_point> busyUntil;
+  /// For each sender, its messages, in seconds since `begin`.
+  std::vector<LinkTimeline> timelines;
+  const Clock::time_point begin = Clock::now();
   uint64_t sent = 0;
   bool isClosed = false, ends = false;
   std::thread thread;

@@ -5,7 +5,9 @@
 // has, with the latency and the bandwidth of the options,
 // "slow:LATENCY,BANDWIDTH" in seconds and bytes per second. With a third
 // option, "slow:LATENCY,BANDWIDTH,EXECUTORS", each host has that many
-// executors, between which messages take no time.
+// executors, between which messages take no time. With a fourth one,
+// "slow:LATENCY,BANDWIDTH,EXECUTORS,STREAMS", each executor sends that many
+// messages at once, whose latencies overlap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +26,8 @@ namespace {
 
 class SlowFactory final : public ExchangeFactory {
 public:
-  SlowFactory(std::string_view options, const Link &link, uint32_t perHost)
+  SlowFactory(std::string_view options, const SlowLink::Capacity &link,
+              uint32_t perHost)
       : fullName(fmt::format("slow:{}", options)), link(link),
         perHost(perHost) {}
 
@@ -40,7 +43,7 @@ public:
 
 private:
   std::string fullName;
-  Link link;
+  SlowLink::Capacity link;
   uint32_t perHost;
 };
 
@@ -54,6 +57,17 @@ double takeNumber(std::string_view &text) {
     return 0;
   text.remove_prefix(size_t(end - text.data()));
   return number;
+}
+
+/// Removes a comma and a number behind it from the front of `text`, if there
+/// are both.
+void takeOption(std::string_view &text, uint32_t &number) {
+  if (!text.starts_with(','))
+    return;
+  auto [end, error] =
+      std::from_chars(text.data() + 1, text.data() + text.size(), number);
+  if (error == std::errc())
+    text.remove_prefix(size_t(end - text.data()));
 }
 
 } // namespace
@@ -71,20 +85,19 @@ lockstepOpenTransport(std::string_view options, uint32_t /*user*/,
     rest.remove_prefix(1);
     bandwidth = takeNumber(rest);
   }
-  uint32_t perHost = 1;
-  if (rest.starts_with(',')) {
-    auto [end, error] =
-        std::from_chars(rest.data() + 1, rest.data() + rest.size(), perHost);
-    if (error == std::errc())
-      rest.remove_prefix(size_t(end - rest.data()));
-  }
-  if (latency == 0 || bandwidth == 0 || perHost == 0 || !rest.empty()) {
+  uint32_t perHost = 1, streams = 1;
+  takeOption(rest, perHost);
+  takeOption(rest, streams);
+  constexpr uint32_t mostStreams = 1024;
+  if (latency == 0 || bandwidth == 0 || perHost == 0 || streams == 0 ||
+      streams > mostStreams || !rest.empty()) {
     status = invalidArgument(fmt::format(
         "expected 'slow:LATENCY,BANDWIDTH' with positive seconds and bytes per "
-        "second, and optionally ',EXECUTORS' of each host, found 'slow:{}'",
-        options));
+        "second, and optionally ',EXECUTORS' of each host and ',STREAMS' of "
+        "the link, at most {}, found 'slow:{}'",
+        mostStreams, options));
     return;
   }
   transport = std::make_unique<SlowFactory>(
-      options, Link{latency, 1 / bandwidth}, perHost);
+      options, SlowLink::Capacity{{latency, 1 / bandwidth}, streams}, perHost);
 }

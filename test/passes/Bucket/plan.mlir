@@ -32,6 +32,32 @@ func.func @overlap(%x: tensor<4xf32>, %one: tensor<1xf32>) -> (tensor<1xf32>, te
 
 // -----
 
+// With two streams, the latency of the second collective passes while the first one is sent: its bytes follow those at 5 s, and not at 6 s.
+// REMARK:      s.py:1:1: remark: [Analysis] Plan | Category:bucket | Function=streams |
+// REMARK-SAME: 2 collectives, 20 B on the link, in 2 buckets for 'line': operands are ready from 0.00 us to 2.00 s, the exchange ends at 21.0 s; no plan ends before 21.0 s
+// REMARK:      s.py:2:1: remark: [Missed] NotMerged | Category:bucket | Function=streams |
+// REMARK-SAME: all_reduce sum of 4xf32 (16 B) begins a new bucket: it is ready at 2.00 s, and the 4 B before it are sent from 0.00 us to 5.00 s
+// CHECK-LABEL: func.func @streams(
+// CHECK-COUNT-2: collective.start
+#line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 16, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"streams\": 2, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 1, \"bytes_per_second\": 1}]}"
+module attributes {device.topology = #line} {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+device.kernel @slow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+collective.group @all
+func.func @streams(%x: tensor<4xf32>, %one: tensor<1xf32>) -> (tensor<1xf32>, tensor<4xf32>) {
+  %h0 = collective.start all_reduce sum @all (%one : tensor<1xf32>) -> <tensor<1xf32>> loc("s.py":1:1)
+  %r0 = collective.wait %h0 (%one : tensor<1xf32>) : <tensor<1xf32>> -> tensor<1xf32>
+  %g = device.invoke @slow(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = collective.start all_reduce sum @all (%g : tensor<4xf32>) -> <tensor<4xf32>> loc("s.py":2:1)
+  %r1 = collective.wait %h1 (%g : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return %r0, %r1 : tensor<1xf32>, tensor<4xf32>
+}
+}
+
+// -----
+
 // On the host, which is the default topology, kernels hide no exchange: there is one bucket, as long as it fits in the cache of a core.
 // CHECK-LABEL: func.func @host(
 // CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<1xf32>, tensor<4xf32>)

@@ -56,14 +56,15 @@ Ends divisionsOf(const LinkTraffic &key) {
 }
 
 /// The earliest end among all divisions of all keys from `k` on.
-double exhaustiveEnd(const Traffic &traffic, Ends chosen = {}) {
+double exhaustiveEnd(const Traffic &traffic, uint64_t streams = 1,
+                     Ends chosen = {}) {
   if (chosen.size() == traffic.size())
-    return transferBuckets(traffic, chosen).end;
+    return transferBuckets(traffic, chosen, streams).end;
   double best = std::numeric_limits<double>::infinity();
   for (const std::vector<size_t> &ends : divisionsOf(traffic[chosen.size()])) {
     Ends next = chosen;
     next.push_back(ends);
-    best = std::min(best, exhaustiveEnd(traffic, next));
+    best = std::min(best, exhaustiveEnd(traffic, streams, next));
   }
   return best;
 }
@@ -166,11 +167,35 @@ TEST(SharedLinkPlan, EqualsExhaustiveSearch) {
   }
 }
 
+// The plan for several streams is not exact: it has to be near the best one,
+// and each plan within the bound.
+TEST(SharedLinkPlan, OnStreamsIsNearExhaustiveSearch) {
+  std::vector<double> excess;
+  for (uint32_t seed = 0; seed < 600; ++seed) {
+    size_t count = 1 + seed % 3;
+    uint64_t streams = 2 + seed % 4;
+    Traffic traffic = RandomTraffic(seed).keys(count, count == 3 ? 4 : 7);
+    SharedLinkPlan plan = planSharedLink(traffic, 0, streams);
+    ASSERT_TRUE(keepsRules(traffic, plan)) << "seed " << seed;
+    double best = exhaustiveEnd(traffic, streams);
+    excess.push_back(plan.end / best - 1);
+    ASSERT_LE(leastEnd(traffic, streams), best + 1e-12) << "seed " << seed;
+    // What one stream carries, several carry no later.
+    ASSERT_LE(transferBuckets(traffic, endsOf(plan), streams).end,
+              transferBuckets(traffic, endsOf(plan)).end + 1e-12)
+        << "seed " << seed;
+  }
+  std::ranges::sort(excess);
+  EXPECT_LE(excess[excess.size() / 2], 1e-12);
+  EXPECT_LE(excess[excess.size() * 9 / 10], 0.01);
+  EXPECT_LE(excess.back(), 0.15);
+}
+
 TEST(SharedLinkPlan, InGroupsIsNotWorseThanKeysAlone) {
   double sum = 0, sumAlone = 0;
   for (uint32_t seed = 0; seed < 200; ++seed) {
     Traffic traffic = RandomTraffic(seed).keys(3, 60);
-    SharedLinkPlan plan = planSharedLink(traffic, 0, /*mostBuckets=*/30000);
+    SharedLinkPlan plan = planSharedLink(traffic, 0, 1, /*mostBuckets=*/30000);
     ASSERT_TRUE(keepsRules(traffic, plan)) << "seed " << seed;
     double alone = endIfPlannedAlone(traffic);
     ASSERT_LE(plan.end, alone + 1e-12) << "seed " << seed;
@@ -188,7 +213,7 @@ TEST(SharedLinkPlan, OfTooManyBucketsHasKeysPlannedAlone) {
   for (size_t i = 0; i < 100; ++i)
     key.members.push_back({double(i), 1, i});
   Traffic traffic = {key, key, key};
-  SharedLinkPlan plan = planSharedLink(traffic, 0, /*mostBuckets=*/10);
+  SharedLinkPlan plan = planSharedLink(traffic, 0, 1, /*mostBuckets=*/10);
   EXPECT_TRUE(keepsRules(traffic, plan));
   EXPECT_EQ(plan.end, 300);
 }

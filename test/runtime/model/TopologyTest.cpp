@@ -34,6 +34,18 @@ TEST(Topology, IsReadFromJson) {
   EXPECT_EQ(topology->levels[0].size, 2u);
   EXPECT_EQ(topology->levels[1].size, 0u);
   EXPECT_DOUBLE_EQ(topology->levels[1].link.secondsPerByte, 1e-9);
+  EXPECT_EQ(topology->streams, 1u);
+}
+
+TEST(Topology, KnowsTheStreamsOfALink) {
+  json object = valid();
+  object["streams"] = 64;
+  Expected<Topology> topology = Topology::parse(object.dump());
+  ASSERT_TRUE(topology) << topology.status().message();
+  EXPECT_EQ(topology->streams, 64u);
+  Expected<Topology> again = Topology::parse(topology->toJson());
+  ASSERT_TRUE(again) << again.status().message();
+  EXPECT_EQ(again->streams, 64u);
 }
 
 TEST(Topology, IsWrittenAsItIsRead) {
@@ -104,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "'name': expected a text that is not empty, found nothing"},
         Mistake{"unknownKey", [](json &o) { o["speed"] = 1; },
                 "'speed': expected one of the keys sources, name, compute, "
-                "reduces_on_compute, algorithm, levels"},
+                "reduces_on_compute, streams, algorithm, levels"},
         Mistake{"computeIsNumber", [](json &o) { o["compute"] = 1; },
                 "'compute': expected an object, found 1"},
         Mistake{"noFlops",
@@ -136,10 +148,24 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"sharedMemoryOfItsOwn",
                 [](json &o) { o["memory_bytes_per_second"] = 1e9; },
                 "'memory_bytes_per_second': expected one of the keys sources, "
-                "name, compute, reduces_on_compute, algorithm, levels"},
+                "name, compute, reduces_on_compute, streams, algorithm, "
+                "levels"},
         Mistake{"coresOfItsOwn", [](json &o) { o["cores"] = 2; },
                 "'cores': expected one of the keys sources, name, compute, "
-                "reduces_on_compute, algorithm, levels"},
+                "reduces_on_compute, streams, algorithm, levels"},
+        Mistake{"noStreams", [](json &o) { o["streams"] = 0; },
+                "'streams': expected a positive integer, found 0"},
+        Mistake{"tooManyStreams", [](json &o) { o["streams"] = 65; },
+                "'streams': expected an integer from 1 to 64, found 65"},
+        Mistake{"streamsOfTheHost",
+                [](json &o) {
+                  o["reduces_on_compute"] = true;
+                  o["cores"] = o["cache_bytes"] = o["streams"] = 2;
+                },
+                "'streams': expected one of the keys sources, name, compute, "
+                "reduces_on_compute, cores, cache_bytes, "
+                "cache_bytes_per_second, memory_bytes_per_second, "
+                "rendezvous_seconds, step_seconds, algorithm, levels"},
         Mistake{"tooSmall",
                 [](json &o) { o["compute"]["flops_per_second"] = 1e-200; },
                 "'compute.flops_per_second': expected a number from 1e-30 to "

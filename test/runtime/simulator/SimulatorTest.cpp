@@ -114,7 +114,8 @@ TEST(Simulator, HidesACollectiveBehindKernels) {
 TEST(Simulator, OverlapsLatenciesOfStreams) {
   double transfer = exchange(2, 4), latency = exchange(2, 0);
   ASSERT_GT(latency, 0);
-  auto simulateWith = [&](uint64_t streams, size_t count) {
+  auto simulateOn = [](const Topology &topology, uint64_t streams,
+                       size_t count) {
     Step step(2);
     step.kernel(1);
     std::vector<uint32_t> channels;
@@ -122,7 +123,10 @@ TEST(Simulator, OverlapsLatenciesOfStreams) {
       channels.push_back(step.start());
     for (uint32_t channel : channels)
       step.program.wait(channel);
-    return simulateStep(step, {.streams = streams});
+    return simulateStep(step, {.streams = streams}, topology);
+  };
+  auto simulateWith = [&](uint64_t streams, size_t count) {
+    return simulateOn(countingTopology(), streams, count);
   };
   SimulationResult one = simulateWith(1, 2);
   EXPECT_DOUBLE_EQ(one.seconds, 1 + 2 * transfer);
@@ -141,6 +145,12 @@ TEST(Simulator, OverlapsLatenciesOfStreams) {
   EXPECT_DOUBLE_EQ(simulateWith(2, 3).seconds,
                    1 + transfer + std::max(latency, bytes) + bytes);
   EXPECT_DOUBLE_EQ(simulateWith(3, 3).seconds, 1 + latency + 3 * bytes);
+  // The option has precedence over the topology.
+  Topology ofThree = countingTopology();
+  ofThree.streams = 3;
+  EXPECT_EQ(simulateOn(ofThree, 0, 3).lanes.size(), 4u);
+  EXPECT_DOUBLE_EQ(simulateOn(ofThree, 0, 3).seconds, 1 + latency + 3 * bytes);
+  EXPECT_EQ(simulateOn(ofThree, 2, 3).lanes.size(), 3u);
 }
 
 TEST(Simulator, ExposesWhatNoKernelHides) {
@@ -391,10 +401,8 @@ TEST(Simulator, RefusesWhatItCannotSimulate) {
   EXPECT_EQ(errorOf(*three, {.maxEvents = 2}),
             "program 'main': more than 100000000 commands, or 2 kernels and "
             "collectives: expected a loop to end");
-  EXPECT_EQ(errorOf(*three, {.streams = 0}),
-            "expected 1 to 64 streams, found 0");
   EXPECT_EQ(errorOf(*three, {.streams = 65}),
-            "expected 1 to 64 streams, found 65");
+            "expected at most 64 streams, found 65");
   EXPECT_EQ(errorOf(*three, {.maxCommands = 3}),
             "program 'main': more than 3 commands, or 10000000 kernels and "
             "collectives: expected a loop to end");
