@@ -3,7 +3,7 @@
     build/venv/bin/python bench/schedule/limits.py
     [--binaries=build/release/bin] [--replicas=8] [MODEL ...]
 
-A ratio is a simulated step time divided by that with default options, of which
+A ratio is a simulated step time divided by that with default options, in which
 each collective has the link alone. With several streams, on which latencies
 overlap, the model is compiled for the topology with the key `streams`. For
 collectives in pieces, the rows of the perceptron's first layer, whose gradient

@@ -25,7 +25,7 @@ public:
   double of(mlir::Operation *op);
   /// Seconds of a collective of the kind and group of `op` without bytes.
   double latencyOf(CollectiveOpInterface op);
-  /// Those of a collective, as it occupies the link.
+  /// The latency and the time of the bytes of a collective.
   runtime::TransferSeconds transferOf(CollectiveOpInterface op) {
     return runtime::TransferSeconds::split(of(op), latencyOf(op));
   }

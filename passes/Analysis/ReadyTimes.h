@@ -46,7 +46,7 @@ private:
   OperationTimes &times;
   /// When the replica has executed the operations so far.
   double now = 0;
-  /// Of what they have started.
+  /// The link with the collectives that they have started.
   runtime::LinkTimeline link;
   /// The seconds of the kernels so far, without waits.
   double computed = 0;

@@ -322,7 +322,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
             "': all are ready at the same time, and needed after " +
             secondsText(key.needs.front()) + " to " +
             secondsText(key.needs.back()) + " of kernels, which wait " +
-            secondsText(std::max(0.0, plan.delay)) +
+            secondsText(plan.delay) +
             " for them; no plan makes them wait less than " +
             secondsText(std::max(0.0, plan.least)));
     size_t begin = 0;

@@ -99,7 +99,8 @@ lockstep::separateNeeded(const llvm::DenseSet<Operation *> &needed,
   for (auto [i, start] : llvm::enumerate(starts)) {
     if (!needed.contains(start))
       continue;
-    // A collective less is worth its latency.
+    // A collective less is worth its latency, also with several streams, on
+    // which it may cost less.
     double latest =
         std::max(ready.readAt(start),
                  members[i].ready + time.seconds(members[i].bytes)) +

@@ -56,8 +56,9 @@ def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
     for its last member, but each collective has a latency, and the link carries
     one at a time. Among all divisions into buckets of consecutive members, the
     one whose exchange ends first is taken; collectives that cannot share a
-    bucket share the link, so that those of all keys are divided together. On a
-    topology whose reductions are executed by the cores that execute kernels,
+    bucket share the link, so that those of all keys are divided together. If
+    the link carries several at once, the `streams` of the topology, the best of
+    several divisions is taken. On a topology whose reductions are executed by the cores that execute kernels,
     nothing hides behind kernels: buckets are as large as the cache of a core,
     so that what reads a result finds it there.
 

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_COLLECTIVES_LINKTIMELINE_H
 #define LOCKSTEP_RUNTIME_COLLECTIVES_LINKTIMELINE_H
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,8 +17,9 @@ struct TransferSeconds {
   double bytes = 0;
 
   /// `all` is the time of a collective, and `withoutBytes` that of one of the
-  /// same kind and members without bytes. It may be longer, since the algorithm
-  /// depends on the number of bytes.
+  /// same kind and members without bytes. The latter may be longer, since the
+  /// algorithm depends on the number of bytes. Where an algorithm for many
+  /// bytes has more messages, those count as bytes.
   static TransferSeconds split(double all, double withoutBytes) {
     double latency = all < withoutBytes ? all : withoutBytes;
     return {latency, all - latency};
@@ -30,7 +32,9 @@ struct TransferSeconds {
 class LinkTimeline {
 public:
   /// `streams` is positive; with one, latencies follow each other, too.
-  explicit LinkTimeline(uint64_t streams = 1) : streams(streams) {}
+  explicit LinkTimeline(uint64_t streams = 1) : streams(streams) {
+    assert(streams > 0 && "expected a stream");
+  }
 
   static constexpr size_t none = SIZE_MAX;
   struct Transfer {
@@ -46,6 +50,7 @@ public:
   /// that is free first. Collectives are numbered from 0.
   Transfer carry(double ready, TransferSeconds seconds);
 
+  uint64_t getStreams() const { return streams.size(); }
   /// When the link has carried all collectives so far.
   double getEnd() const { return end; }
 

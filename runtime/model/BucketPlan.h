@@ -40,11 +40,12 @@ public:
   /// the last one.
   uint64_t endOf(size_t index) const;
   double seconds(uint64_t bytes) const;
+  /// The same as latency and time of the bytes.
   TransferSeconds split(uint64_t bytes) const {
     return TransferSeconds::split(seconds(bytes), seconds(0));
   }
-  /// A line that rises, and below which no time is for at most `mostBytes`: what
-  /// a collective costs at least, and each of its bytes.
+  /// A line that rises, and below which no time is for at most `mostBytes`:
+  /// what a collective costs at least, and each of its bytes.
   Piece lowerBound(uint64_t mostBytes) const;
 
 private:

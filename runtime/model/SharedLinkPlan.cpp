@@ -313,8 +313,8 @@ SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
                               double mostBuckets) {
   if (streams == 1)
     return transferBuckets(traffic, planOneStream(traffic, slack, mostBuckets));
-  // As if as many buckets as there are streams always shared a latency; fewer,
-  // since the others are not ready; or any number.
+  // From 1, as if no other bucket shared the latency, to less than what remains
+  // of it if all streams are always busy; and nothing.
   std::vector<double> parts = {0};
   for (double part = 1; part > 0.25 / double(streams); part /= 2)
     parts.push_back(part);
@@ -324,14 +324,16 @@ SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
     std::vector<LinkTraffic> shared;
     for (const LinkTraffic &key : traffic)
       shared.push_back(shareLatency(key, part));
-    plans.push_back(transferBuckets(
-        traffic,
-        planOneStream(shared, slack, mostBuckets / double(parts.size())),
-        streams));
-    end = std::min(end, plans.back().end);
+    double most = part == 1 ? mostBuckets : mostBuckets / double(parts.size());
+    // On the streams, a merged bucket may cost more than slack.
+    for (double allowed : {0., slack}) {
+      plans.push_back(transferBuckets(
+          traffic, planOneStream(shared, allowed, most), streams));
+      end = std::min(end, plans.back().end);
+    }
   }
   std::erase_if(plans, [&](const SharedLinkPlan &plan) {
-    return plan.end > end + slack;
+    return plan.end > end * (1 + 1e-12) + slack;
   });
   return *std::ranges::min_element(plans, {}, [&](const SharedLinkPlan &plan) {
     return getCost(traffic, plan, slack);

@@ -45,11 +45,10 @@ struct SharedLinkPlan {
 /// groups of neighbors, and the plan is the best one only among those of
 /// groups, and no worse than if each key is planned alone.
 ///
-/// With several `streams`, as of `LinkTimeline`, no such program is known: it
-/// is one of those plans that are best if each bucket occupies one stream for a
-/// part of its latency. Of those that end at most `slack` later than the first,
-/// it is the one whose bytes arrive earliest in the mean, where each bucket is
-/// to save `slack`.
+/// With several `streams` (LinkTimeline.h), no exact method is used. Plans are
+/// made as if each bucket occupied the link for a part of its latency. Of those
+/// that end at most `slack` after the earliest, the one with the least mean
+/// arrival of a byte, plus `slack` for each bucket, is taken.
 SharedLinkPlan planSharedLink(std::span<const LinkTraffic> traffic,
                               double slack = 0, uint64_t streams = 1,
                               double mostBuckets = 1 << 24);

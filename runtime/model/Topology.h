@@ -42,7 +42,7 @@ enum class ExchangeAlgorithm : uint8_t {
   ringOrTree,
 };
 
-/// The most streams of a link: more have no use, and each has a lane.
+/// The most streams of a link: each has a lane in reports.
 inline constexpr uint64_t kMaxStreams = 64;
 
 /// Devices and links, as far as the schedule of a step depends on them.

@@ -11,6 +11,14 @@
 
 namespace lockstep::runtime {
 
+std::string linkLaneName(uint64_t stream, uint64_t streams) {
+  return streams == 1 ? "link" : fmt::format("link, stream {}", stream);
+}
+
+bool isLinkLane(std::string_view name) {
+  return name == "link" || name.starts_with("link, stream ");
+}
+
 using artifact::CommandBody;
 
 std::string simulatedName(const artifact::Artifact &tables,

@@ -102,8 +102,7 @@ void Simulation::createClasses() {
   uint64_t streams = options.streams ? options.streams : topology.streams;
   link = LinkTimeline(streams);
   for (uint64_t i = 0; i < streams; ++i)
-    result.lanes.push_back(
-        {streams == 1 ? "link" : fmt::format("link, stream {}", i)});
+    result.lanes.push_back({linkLaneName(i, streams)});
   instances.resize(program.channels());
 }
 
@@ -277,8 +276,11 @@ void Simulation::arrive(size_t classIndex, uint32_t channel) {
   if (instance.arrived < classes.size())
     return;
   double before = link.getEnd();
-  LinkTimeline::Transfer transfer =
-      link.carry(instance.arrival, transferSeconds(self.command));
+  TransferSeconds seconds = transferSeconds(self.command);
+  LinkTimeline::Transfer transfer = link.carry(instance.arrival, seconds);
+  leastLatency = std::min(leastLatency, seconds.latency);
+  transferred.latency += seconds.latency;
+  transferred.bytes += seconds.bytes;
   instance.isTransferred = true;
   instance.begin = transfer.begin;
   instance.end = transfer.end;
@@ -375,6 +377,13 @@ void Simulation::finish() {
     uncovered = std::max(uncovered, each.uncovered);
   }
   result.hidden = std::max(0.0, result.communication - uncovered);
+  // Each occupies a stream, and the bytes of one after the other the link.
+  result.leastCommunication =
+      link.getStreams() == 1 || transfers.empty()
+          ? result.communication
+          : std::max(leastLatency + transferred.bytes,
+                     (transferred.latency + transferred.bytes) /
+                         double(link.getStreams()));
   RoleInfo role = rolesOf(tables).front();
   result.memory = program.replica_size() + program.shared_size() +
                   program.input_size() + role.variableSize +

@@ -11,6 +11,7 @@
 #include "runtime/model/SharedCores.h"
 #include "runtime/simulator/Simulator.h"
 
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -122,8 +123,10 @@ private:
   /// Classes and commands at which they have arrived, and wait.
   std::set<std::pair<size_t, uint32_t>> joined;
   LinkTimeline link;
-  /// The events of what the link has carried.
+  /// The events of what the link has carried, and the sums of its seconds.
   std::vector<size_t> transfers;
+  TransferSeconds transferred;
+  double leastLatency = std::numeric_limits<double>::infinity();
   /// The commands of `once` sections, in ascending order.
   std::vector<std::pair<uint32_t, uint32_t>> onceRanges;
   uint64_t executed = 0;

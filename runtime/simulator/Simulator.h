@@ -117,9 +117,12 @@ struct SimulationResult {
   /// finish.
   std::string failure;
 
+  /// The time of the link alone, in any order: with one stream,
+  /// `communication`.
+  double leastCommunication = 0;
   /// A lower bound of the time for these kernels and collectives: that of the
   /// kernels alone or of the link alone, whichever is longer.
-  double leastSeconds() const { return std::max(compute, communication); }
+  double leastSeconds() const { return std::max(compute, leastCommunication); }
 };
 
 /// Simulates one execution of a program. Errors: a program or a failing channel
@@ -130,6 +133,11 @@ struct SimulationResult {
 Expected<SimulationResult> simulate(const Artifact &artifact,
                                     const Topology &topology,
                                     const SimulationOptions &options = {});
+
+/// The name of a lane of the link, of which there is one for each stream.
+std::string linkLaneName(uint64_t stream, uint64_t streams);
+/// Whether a lane of this name is one of the link.
+bool isLinkLane(std::string_view name);
 
 /// The name of a command in events and reports: the symbol of a kernel, or for
 /// example "all_reduce sum channel 3".

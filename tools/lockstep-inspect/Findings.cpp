@@ -66,8 +66,8 @@ private:
         "No order of these kernels and collectives takes less than {}, which "
         "is {} alone; this one takes {:.3f} times as long",
         secondsText(least),
-        result.compute >= result.communication ? "the time of the kernels"
-                                               : "the time of the link",
+        result.compute >= result.leastCommunication ? "the time of the kernels"
+                                                    : "the time of the link",
         result.seconds / least));
   }
 

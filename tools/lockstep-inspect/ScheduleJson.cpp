@@ -33,6 +33,8 @@ static Json eventsToJson(const SimulatedSchedule &schedule) {
                     {"begin", event.begin},
                     {"end", event.end},
                     {"critical", bool(schedule.isCritical[i])}});
+    if (event.kind == SimulatedEvent::Kind::collective)
+      json.back()["stream"] = event.lane - schedule.firstLinkLane();
   }
   return json;
 }
@@ -51,6 +53,7 @@ Json scheduleToJson(const ProgramInfo &program) {
                {"hidden_seconds", result.hidden},
                {"exposed_seconds", result.exposed},
                {"least_seconds", result.leastSeconds()},
+               {"streams", result.lanes.size() - schedule.firstLinkLane()},
                {"findings", describeSchedule(program)},
                {"collectives", Json::array()},
                {"critical_lines", Json::array()},

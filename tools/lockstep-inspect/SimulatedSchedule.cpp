@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 namespace lockstep::inspect {
 
@@ -95,6 +97,9 @@ private:
 
   void addTransfer(size_t index) {
     const SimulatedEvent &event = events[index];
+    // What its stream has carried before.
+    std::optional<uint32_t> last =
+        std::exchange(lastOfStream[event.lane], event.command);
     ExchangeTimes *exchange = find(event.command);
     if (!exchange)
       return;
@@ -111,14 +116,18 @@ private:
       exchange->begin = event.begin;
       exchange->end = event.end;
       pending.push_back(indices.at(event.command));
-      if (event.begin > replicaNow && event.cause != SimulatedEvent::noCause)
-        exchange->behind =
-            program.commands[events[event.cause].command].channel;
+      if (event.begin > replicaNow && last)
+        exchange->behind = program.commands[*last].channel;
     }
     exchange->transfer += seconds;
     exchange->queued += event.begin - replicaNow;
+    // Behind the one whose bytes came before, if streams overlap.
     if (schedule.isCritical[index])
-      exchange->critical += seconds;
+      exchange->critical +=
+          event.end -
+          std::max(event.begin, event.cause == SimulatedEvent::noCause
+                                    ? 0
+                                    : events[event.cause].end);
   }
 
   void addWait(const SimulatedEvent &event) {
@@ -133,6 +142,8 @@ private:
   ProgramInfo &program;
   SimulatedSchedule &schedule;
   const std::vector<SimulatedEvent> &events;
+  /// By lane.
+  std::map<size_t, std::optional<uint32_t>> lastOfStream;
   /// Collectives by the commands that start them.
   std::map<uint32_t, size_t> indices;
   /// Of each command, the end of its last execution so far.

@@ -63,6 +63,13 @@ struct SimulatedSchedule {
   std::vector<Alternative> alternatives;
 
   bool isValid() const { return refusal.empty(); }
+  /// Of `result`: those of replicas come before it.
+  size_t firstLinkLane() const {
+    size_t lane = 0;
+    while (lane < result.lanes.size() && result.lanes[lane].replicas > 0)
+      ++lane;
+    return lane;
+  }
 };
 
 } // namespace lockstep::inspect

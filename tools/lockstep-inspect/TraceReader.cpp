@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-inspect/TraceReader.h"
 
+#include "runtime/simulator/Simulator.h"
 #include "runtime/support/JsonText.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace lockstep::inspect {
@@ -56,8 +58,9 @@ public:
       if (replicas == 0)
         return invalidArgument(
             fmt::format("{}, found a track of no replicas", expectedTrace));
-      if (member(args, "name") == "link") {
-        linkTrack = trackOf(event);
+      const json &name = member(args, "name");
+      if (name.is_string() && runtime::isLinkLane(name.get<std::string>())) {
+        linkTracks.insert(trackOf(event));
         trace.isSimulated = true;
       }
     }
@@ -79,22 +82,28 @@ public:
     for (size_t i = 0; i < trace.programs.size(); ++i) {
       ProgramTrace &program = trace.programs[i];
       for (auto &[track, events] : tracks[i]) {
-        std::sort(events.begin(), events.end(),
-                  [](const TraceEvent &a, const TraceEvent &b) {
-                    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-                  });
-        if (track == linkTrack)
-          program.link = std::move(events);
-        else
-          program.replicas.push_back(
-              {std::move(events),
-               replicaCounts.try_emplace(track, 1).first->second});
+        if (linkTracks.contains(track)) {
+          program.link.insert(program.link.end(), events.begin(), events.end());
+          continue;
+        }
+        sort(events);
+        program.replicas.push_back(
+            {std::move(events),
+             replicaCounts.try_emplace(track, 1).first->second});
       }
+      sort(program.link);
     }
     return std::move(trace);
   }
 
 private:
+  static void sort(std::vector<TraceEvent> &events) {
+    std::sort(events.begin(), events.end(),
+              [](const TraceEvent &a, const TraceEvent &b) {
+                return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+              });
+  }
+
   /// Process and thread.
   using Track = std::pair<int64_t, int64_t>;
 
@@ -208,7 +217,7 @@ private:
 
   const runtime::Artifact &artifact;
   const Inspection &inspection;
-  std::optional<Track> linkTrack;
+  std::set<Track> linkTracks;
   /// Of tracks that stand for several replicas, how many.
   std::map<Track, uint64_t> replicaCounts;
   /// Of each program, the events of each track.

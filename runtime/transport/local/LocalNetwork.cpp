@@ -110,13 +110,13 @@ LocalNetwork::create(std::vector<RankRange> executors) {
 Expected<std::vector<std::shared_ptr<Network>>>
 LocalNetwork::create(std::vector<RankRange> executors,
                      std::vector<uint32_t> hosts,
-                     const std::optional<SlowLink::Capacity> &link) {
+                     const std::optional<SlowLink::Capacity> &capacity) {
   LOCKSTEP_RETURN_IF_ERROR(checkRanks(executors));
   std::shared_ptr<Shared> shared =
       share(executors, hosts, std::vector<bool>(executors.size(), true));
-  if (link) {
+  if (capacity) {
     Expected<std::unique_ptr<SlowLink>> slow = SlowLink::create(
-        *link, executors.size(), [state = shared.get()](Message &message) {
+        *capacity, executors.size(), [state = shared.get()](Message &message) {
           state->endpoints[message.to]->deliver(message);
         });
     if (!slow)

@@ -60,7 +60,7 @@ public:
   /// hosts take the time that it would need for them.
   static Expected<std::vector<std::shared_ptr<Network>>>
   create(std::vector<RankRange> executors, std::vector<uint32_t> hosts,
-         const std::optional<SlowLink::Capacity> &link = std::nullopt);
+         const std::optional<SlowLink::Capacity> &capacity = std::nullopt);
 
   using MakeRemote =
       std::function<std::unique_ptr<RemoteExecutors>(RemoteArrivals &)>;

@@ -26,9 +26,9 @@ namespace {
 
 class SlowFactory final : public ExchangeFactory {
 public:
-  SlowFactory(std::string_view options, const SlowLink::Capacity &link,
+  SlowFactory(std::string_view options, const SlowLink::Capacity &capacity,
               uint32_t perHost)
-      : fullName(fmt::format("slow:{}", options)), link(link),
+      : fullName(fmt::format("slow:{}", options)), capacity(capacity),
         perHost(perHost) {}
 
   std::string_view name() const override { return fullName; }
@@ -38,12 +38,13 @@ public:
     std::vector<uint32_t> hosts;
     for (uint32_t i = 0; i < executors.size(); ++i)
       hosts.push_back(i / perHost);
-    return LocalNetwork::create(std::move(executors), std::move(hosts), link);
+    return LocalNetwork::create(std::move(executors), std::move(hosts),
+                                capacity);
   }
 
 private:
   std::string fullName;
-  SlowLink::Capacity link;
+  SlowLink::Capacity capacity;
   uint32_t perHost;
 };
 
@@ -61,7 +62,7 @@ double takeNumber(std::string_view &text) {
 
 /// Removes a comma and a number behind it from the front of `text`, if there
 /// are both.
-void takeOption(std::string_view &text, uint32_t &number) {
+void takeCount(std::string_view &text, uint32_t &number) {
   if (!text.starts_with(','))
     return;
   auto [end, error] =
@@ -86,8 +87,8 @@ lockstepOpenTransport(std::string_view options, uint32_t /*user*/,
     bandwidth = takeNumber(rest);
   }
   uint32_t perHost = 1, streams = 1;
-  takeOption(rest, perHost);
-  takeOption(rest, streams);
+  takeCount(rest, perHost);
+  takeCount(rest, streams);
   constexpr uint32_t mostStreams = 1024;
   if (latency == 0 || bandwidth == 0 || perHost == 0 || streams == 0 ||
       streams > mostStreams || !rest.empty()) {

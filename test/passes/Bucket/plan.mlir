@@ -212,3 +212,36 @@ func.func @types(%x: tensor<4xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>) -> (te
   return %r0, %r1, %r2, %r3 : tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1xi32>
 }
 }
+
+// -----
+
+// The same on two streams: what is needed first is still alone, since its bytes are sent first.
+// REMARK:      m.py:1:1: remark: [Analysis] Plan | Category:bucket | Function=needed_on_streams |
+// REMARK-SAME: 3 collectives, 24 B on the link, in 2 buckets for 'line': all are ready at the same time, and needed after 0.00 us to 125 s of kernels, which wait 5.00 s for them; no plan makes them wait less than 5.00 s
+// REMARK:      m.py:2:1: remark: [Missed] NotMerged | Category:bucket | Function=needed_on_streams |
+// REMARK-SAME: all_gather of 4xf32 (16 B) begins a new bucket: kernels need the 4 B before it, which arrive at 5.00 s, earlier
+// CHECK-LABEL: func.func @needed_on_streams(
+#line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 0.32, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"streams\": 2, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 1, \"bytes_per_second\": 1}]}"
+module attributes {device.topology = #line} {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+device.kernel @slow(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+device.kernel @last(%x: tensor<4xf32>, %y: tensor<8xf32>, %z: tensor<2xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+collective.group @all
+func.func @needed_on_streams(%x: tensor<4xf32>, %one: tensor<1xf32>) -> tensor<4xf32> {
+  %ha = collective.start all_gather none @all axis 0 (%one : tensor<1xf32>) -> <tensor<2xf32>> loc("m.py":1:1)
+  %a = collective.wait %ha (%one : tensor<1xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+  %hb = collective.start all_gather none @all axis 0 (%x : tensor<4xf32>) -> <tensor<8xf32>> loc("m.py":2:1)
+  %b = collective.wait %hb (%x : tensor<4xf32>) : <tensor<8xf32>> -> tensor<8xf32>
+  %hc = collective.start all_gather none @all axis 0 (%one : tensor<1xf32>) -> <tensor<2xf32>> loc("m.py":3:1)
+  %c = collective.wait %hc (%one : tensor<1xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+  %g = device.invoke @slow(%x, %a) : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %flat = tensor.expand_shape %b [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+  %same = tensor.collapse_shape %flat [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  %n = device.invoke @last(%g, %same, %c) : (tensor<4xf32>, tensor<8xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return %n : tensor<4xf32>
+}
+}

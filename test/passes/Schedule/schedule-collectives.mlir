@@ -175,6 +175,42 @@ func.func @chain(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf
 
 // -----
 
+// On two streams, the latencies of both exchanges overlap (10 s, and 4 s for the bytes): the second one ends after 18 s and not after 28 s, when one
+// kernel of 25 s has been executed.
+#line = "{\"name\": \"line\", \"compute\": {\"flops_per_second\": 1, \"bytes_per_second\": 1.28, \"launch_seconds\": 1e-9}, \"reduces_on_compute\": false, \"streams\": 2, \"algorithm\": \"direct\", \"levels\": [{\"name\": \"wire\", \"latency_seconds\": 10, \"bytes_per_second\": 4}]}"
+module attributes {device.topology = #line} {
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+collective.group @all
+device.kernel @hide(%x: tensor<4xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+device.kernel @next(%x: tensor<4xf32>) -> tensor<4xf32> {
+  device.yield %x : tensor<4xf32>
+}
+// CHECK-LABEL: func.func @streams(
+// CHECK: collective.start all_reduce max
+// CHECK: %[[H:.*]] = collective.start all_reduce sum
+// CHECK-NEXT: device.invoke @hide
+// CHECK-NEXT: collective.wait %[[H]]
+// CHECK-NEXT: device.invoke @next
+// CHECK-NEXT: collective.start all_reduce min
+// CHECK-NEXT: device.invoke @hide
+func.func @streams(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %h0 = collective.start all_reduce max @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s0 = collective.wait %h0 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %h1 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s1 = collective.wait %h1 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %n = device.invoke @next(%s1) : (tensor<4xf32>) -> tensor<4xf32>
+  %h2 = collective.start all_reduce min @all (%n : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s2 = collective.wait %h2 (%n : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %a = device.invoke @hide(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = device.invoke @hide(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %s0, %b, %s2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+}
+
+// -----
+
 // A reshape needs no command: the collective of the reshaped gradient starts before the next kernel.
 // CHECK-LABEL: func.func @reshaped(
 // CHECK: device.invoke @first

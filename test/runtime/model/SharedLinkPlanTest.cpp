@@ -30,6 +30,13 @@ Ends endsOf(const SharedLinkPlan &plan) {
   return ends;
 }
 
+size_t countBuckets(const SharedLinkPlan &plan) {
+  size_t count = 0;
+  for (const auto &buckets : plan.buckets)
+    count += buckets.size();
+  return count;
+}
+
 /// All divisions of the members of a key into buckets that it allows.
 Ends divisionsOf(const LinkTraffic &key) {
   Ends divisions;
@@ -171,6 +178,7 @@ TEST(SharedLinkPlan, EqualsExhaustiveSearch) {
 // and each plan within the bound.
 TEST(SharedLinkPlan, OnStreamsIsNearExhaustiveSearch) {
   std::vector<double> excess;
+  size_t buckets = 0, bucketsMerged = 0;
   for (uint32_t seed = 0; seed < 600; ++seed) {
     size_t count = 1 + seed % 3;
     uint64_t streams = 2 + seed % 4;
@@ -184,7 +192,18 @@ TEST(SharedLinkPlan, OnStreamsIsNearExhaustiveSearch) {
     ASSERT_LE(transferBuckets(traffic, endsOf(plan), streams).end,
               transferBuckets(traffic, endsOf(plan)).end + 1e-12)
         << "seed " << seed;
+    SharedLinkPlan ofOne = planSharedLink(traffic);
+    ASSERT_LE(plan.end,
+              transferBuckets(traffic, endsOf(ofOne), streams).end + 1e-12)
+        << "seed " << seed;
+    constexpr double slack = 1e-4;
+    SharedLinkPlan merged = planSharedLink(traffic, slack, streams);
+    ASSERT_TRUE(keepsRules(traffic, merged)) << "seed " << seed;
+    ASSERT_LE(merged.end, plan.end + slack + 1e-12) << "seed " << seed;
+    buckets += countBuckets(plan);
+    bucketsMerged += countBuckets(merged);
   }
+  EXPECT_LT(bucketsMerged, buckets);
   std::ranges::sort(excess);
   EXPECT_LE(excess[excess.size() / 2], 1e-12);
   EXPECT_LE(excess[excess.size() * 9 / 10], 0.01);

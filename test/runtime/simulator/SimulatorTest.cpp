@@ -151,6 +151,12 @@ TEST(Simulator, OverlapsLatenciesOfStreams) {
   EXPECT_EQ(simulateOn(ofThree, 0, 3).lanes.size(), 4u);
   EXPECT_DOUBLE_EQ(simulateOn(ofThree, 0, 3).seconds, 1 + latency + 3 * bytes);
   EXPECT_EQ(simulateOn(ofThree, 2, 3).lanes.size(), 3u);
+  EXPECT_DOUBLE_EQ(
+      simulateOn(ofThree, 0, 3).leastSeconds(),
+      std::max({1., latency + 3 * bytes, (3 * latency + 3 * bytes) / 3}));
+  EXPECT_TRUE(isLinkLane(linkLaneName(2, 3)));
+  EXPECT_TRUE(isLinkLane(linkLaneName(0, 1)));
+  EXPECT_FALSE(isLinkLane("replica 0"));
 }
 
 TEST(Simulator, ExposesWhatNoKernelHides) {

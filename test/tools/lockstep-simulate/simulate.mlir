@@ -31,6 +31,17 @@
 // RUN: lockstep-simulate %t.buckets.lockstep --format=json > %t.one
 // RUN: lockstep-simulate %t.buckets.lockstep --format=json --streams=4 --trace=%t.streams.json > %t.four
 // RUN: %python -c "import json, sys; one, four = (json.load(open(p)) for p in sys.argv[1:3]); assert four['seconds'] < one['seconds']; assert four['communication_seconds'] < one['communication_seconds']; names = {e['args']['name'] for e in json.load(open(sys.argv[3]))['traceEvents'] if e['name'] == 'thread_name'}; assert 'link, stream 3' in names, names" %t.one %t.four %t.streams.json
+// So they are simulated, and planned, if the topology says so.
+// RUN: echo '{"name": "four", "compute": {"flops_per_second": 5e10, "bytes_per_second": 1e10, "launch_seconds": 1e-6}, "reduces_on_compute": false, "streams": 4, "algorithm": "direct", "levels": [{"name": "wire", "latency_seconds": 2.5e-5, "bytes_per_second": 3e9}]}' > %t.four.json
+// RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --target=x86-64-v3 --topology=%t.four.json --shard-update=off -o %t.planned.lockstep
+// RUN: lockstep-simulate %t.planned.lockstep --format=json --trace=%t.planned.json > %t.planned
+// RUN: lockstep-simulate %t.planned.lockstep --format=json --streams=1 > %t.serial
+// RUN: %python -c "import json, sys; planned, serial = (json.load(open(p)) for p in sys.argv[1:3]); assert planned['collectives'] > 1; assert planned['least_seconds'] <= planned['seconds'] < serial['seconds']" %t.planned %t.serial
+// The lanes of the streams are those of one link.
+// RUN: lockstep-inspect %t.planned.lockstep --compare %t.planned.json | FileCheck %s --check-prefix=COMPARED
+// COMPARED: 'step': step 0 on 1 track in simulation '{{.*}}', compared with the simulation on 'four'
+// RUN: lockstep-inspect %t.planned.lockstep --format=json > %t.inspected
+// RUN: %python -c "import json, sys; s = next(p for p in json.load(open(sys.argv[1]))['programs'] if p['name'] == 'step')['simulation']; assert s['streams'] == 4; assert {e['stream'] for e in s['events'] if e['kind'] == 'collective'} > {0}; assert all(e['end'] <= s['seconds'] for e in s['events'])" %t.inspected
 // RUN: not lockstep-simulate %t.lockstep --streams=65 2>&1 | FileCheck %s --check-prefix=STREAMS
 // STREAMS: lockstep-simulate: error: --streams: expected a number of at most 64, found 65 (see --help)
 

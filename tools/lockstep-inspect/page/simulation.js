@@ -109,5 +109,6 @@ function simulationSection(program) {
     element("div", {}, element("h3", {}, "The critical path by source line"), element("div", {class: "scroll"}, criticalTable(simulation))),
     element("div", {}, element("h3", {}, "What would help: the same kernels and buckets elsewhere"), element("div", {class: "scroll"}, alternativesTable(simulation)),
       element("div", {class: "soft"}, "lockstep-compile --topology=NAME makes a schedule for another topology."))));
-  return titled(`Time, simulated on '${simulation.topology}'`, "Time passes from left to right. All replicas do the same at the same time; the link carries one collective at a time.", ...content);
+  return titled(`Time, simulated on '${simulation.topology}'`, "Time passes from left to right. All replicas do the same at the same time; the link carries " +
+    (simulation.streams > 1 ? `${simulation.streams} collectives at a time, each on a stream.` : "one collective at a time."), ...content);
 }

@@ -153,14 +153,16 @@ function drawLanes(model, from, to, width, chosen, choose) {
                        (bucket.needed > bucket.end ? `: ${seconds(bucket.needed - bucket.end)} after it has ended` : `: ${seconds(bucket.end - bucket.needed)} before it has ended`), pick));
   }
 
-  for (const each of merged(model.link, from, to, perPixel)) {
+  // A row for each stream that carries something.
+  const streams = 1 + Math.max(0, ...model.link.map(e => e.stream)), row = laneHeight / streams;
+  for (let stream = 0; stream < streams; ++stream) for (const each of merged(model.link.filter(e => e.stream === stream), from, to, perPixel)) {
     const bucket = model.buckets.find(b => b.index === each.bucket), isChosen = bucket && bucket === chosen && !each.isNarrow;
-    const width = box(each.begin, each.end, lanes.link, laneHeight,
+    const width = box(each.begin, each.end, lanes.link + stream * row, Math.max(row - (streams > 1 ? 1 : 0), 1),
       {fill: bucket ? bucketColor(bucket.index) : "var(--control)", class: "transfer", rx: each.isNarrow ? 0 : 2, ...(isChosen ? {stroke: "var(--ink)", "stroke-width": 2} : {})},
       bucket && each.events.length === 1 ? describeBucket(model, bucket) : describeEvents(model, each), bucket ? () => choose(bucket) : undefined);
-    if (bucket && width > 20) {
+    if (bucket && width > 20 && row >= 10) {
       const texts = [`channel ${bucket.channel}: ${nameOf(bucket)}, ${bytes(bucket.bytes)}`, `channel ${bucket.channel}: ${bytes(bucket.bytes)}`, `channel ${bucket.channel}`, `${bucket.channel}`];
-      svg.append(caption((clipped(each.begin) + clipped(each.end)) / 2, lanes.link + 20, texts.find(t => t.length * 6.2 < width - 6) ?? ""));
+      svg.append(caption((clipped(each.begin) + clipped(each.end)) / 2, lanes.link + stream * row + row / 2 + 4, texts.find(t => t.length * 6.2 < width - 6) ?? ""));
     }
     if (each.critical) box(each.begin, each.end, lanes.link + laneHeight + 2, 4, {fill: "var(--critical)", class: "critical"});
   }
