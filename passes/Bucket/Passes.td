@@ -58,9 +58,9 @@ def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
     one whose exchange ends first is taken; collectives that cannot share a
     bucket share the link, so that those of all keys are divided together. If
     the link carries several at once, the `streams` of the topology, the best of
-    several divisions is taken. On a topology whose reductions are executed by the cores that execute kernels,
-    nothing hides behind kernels: buckets are as large as the cache of a core,
-    so that what reads a result finds it there.
+    several divisions is taken. On a topology whose reductions are executed by
+    the cores that execute kernels, nothing hides behind kernels: buckets are as
+    large as the cache of a core, so that what reads a result finds it there.
 
     The order of exchanges with servers does not change: a collective is not
     merged with a later one if an exchange that depends on its result would move
