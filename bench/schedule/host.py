@@ -15,6 +15,7 @@ import tempfile
 
 from models import (
     add_rounds,
+    alternate,
     capture,
     compile_step,
     parse,
@@ -58,15 +59,9 @@ def measure(name, replicas, options):
             runners[bucket] = runner_of(binaries, name, folder, artifact)
             runners[bucket].run(3)
         steps = max(3, int(options.seconds / runners[DEFAULT].run(3)))
-        rounds = []
-        for _ in range(options.rounds):
-            times = {}
-            for runner in runners.values():
-                if runner not in times:
-                    times[runner] = runner.run(steps)
-            rounds.append({b: times[r] for b, r in runners.items()})
-        for runner in set(runners.values()):
-            runner.close()
+        rounds = alternate(
+            runners, dict.fromkeys(runners, steps), options.rounds
+        )
     default = statistics.median(each[DEFAULT] for each in rounds)
     cells = []
     for bucket in BUCKETS[1:]:

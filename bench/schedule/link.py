@@ -24,6 +24,7 @@ import tempfile
 
 from models import (
     add_rounds,
+    alternate,
     capture,
     compile_step,
     parse,
@@ -156,15 +157,9 @@ def measure(name, options):
             collectives[schedule] = result["collectives"]
             runners[schedule] = run(artifact, bandwidth, LATENCY)
             runners[schedule].run(3)
-        rounds = [
-            {
-                schedule: runner.run(steps)
-                for schedule, runner in runners.items()
-            }
-            for _ in range(options.rounds)
-        ]
-        for runner in runners.values():
-            runner.close()
+        rounds = alternate(
+            runners, dict.fromkeys(runners, steps), options.rounds
+        )
     print(
         f"\n{name}: kernels {kernels * 1e3:.2f} ms, {wire / 2**20:.2f} MiB over "
         f"{bandwidth / 1e6:.0f} MB/s\n"

@@ -100,6 +100,23 @@ def simulate(binaries, folder, topology, replicas, *options):
     return simulate_artifact(binaries, artifact)
 
 
+def alternate(runners, steps, rounds):
+    """Executes `steps[name]` steps of each runner in each round, and closes the
+    runners. Returns the seconds of a step by name for each round. Several names
+    may have one runner, which is executed once a round.
+    """
+    found = []
+    for _ in range(rounds):
+        times = {}
+        for name, runner in runners.items():
+            if runner not in times:
+                times[runner] = runner.run(steps[name])
+        found.append({name: times[r] for name, r in runners.items()})
+    for runner in set(runners.values()):
+        runner.close()
+    return found
+
+
 def runner_of(binaries, name, folder, artifact, **options):
     """A compiled model with random batches, ready to run."""
     path, variables = MODELS[name]

@@ -22,6 +22,7 @@ from link import measure_kernels, topology
 
 from models import (
     add_rounds,
+    alternate,
     capture,
     compile_step,
     parse,
@@ -33,6 +34,8 @@ from models import (
 
 STREAMS = [1, 2, 64]
 KEPT = "--shard-update=off"
+#: The columns that are compared.
+ONE, SEVERAL = "planned for one", "planned for these"
 
 
 def measure(name, options):
@@ -73,43 +76,33 @@ def measure(name, options):
 
         _, rates, _, _ = measure_kernels(binaries, write, compile, run, options)
         for streams in STREAMS:
-            runners, steps, expected, collectives = [], [], [], []
-            for planned, *schedule in (
-                (1,),
-                (streams,),
-                (streams, "--bucket=none"),
-            ):
+            schedules = {
+                ONE: (1,),
+                SEVERAL: (streams,),
+                "no buckets": (streams, "--bucket=none"),
+            }
+            runners, steps, simulated = {}, {}, {}
+            for plan, (planned, *schedule) in schedules.items():
                 write(rates, options.bandwidth, planned)
                 artifact = compile(*schedule)
-                result = simulate_artifact(
+                simulated[plan] = simulate_artifact(
                     binaries, artifact, f"--streams={streams}"
                 )
-                expected.append(result["seconds"])
-                collectives.append(result["collectives"])
-                runners.append(
-                    run(artifact, streams, options.latency, options.bandwidth)
+                runner = run(
+                    artifact, streams, options.latency, options.bandwidth
                 )
-                steps.append(max(3, int(options.seconds / runners[-1].run(3))))
-            rounds = [
-                [
-                    runner.run(count)
-                    for runner, count in zip(runners, steps, strict=True)
-                ]
-                for _ in range(options.rounds)
-            ]
-            for runner in runners:
-                runner.close()
-            times = [
-                statistics.median(column)
-                for column in zip(*rounds, strict=True)
-            ]
-            cells = [
-                f"{time * 1e3:.2f} ({count}; {time / simulated:.2f})"
-                for time, count, simulated in zip(
-                    times, collectives, expected, strict=True
+                runner.run(3)
+                steps[plan] = max(3, int(options.seconds / runner.run(3)))
+                runners[plan] = runner
+            rounds = alternate(runners, steps, options.rounds)
+            cells = []
+            for plan, step in simulated.items():
+                time = statistics.median(each[plan] for each in rounds)
+                cells.append(
+                    f"{time * 1e3:.2f} ({step['collectives']}; "
+                    f"{time / step['seconds']:.2f})"
                 )
-            ]
-            ratios = [each[0] / each[1] for each in rounds]
+            ratios = [each[ONE] / each[SEVERAL] for each in rounds]
             print(
                 f"| {name} | {streams} | {' | '.join(cells)} | "
                 f"{spread_text(ratios)} |",
@@ -123,10 +116,7 @@ def main():
     parser.add_argument("--latency", type=float, default=1e-3)
     parser.add_argument("--bandwidth", type=float, default=1e9)
     options = parse(parser)
-    print(
-        "| model | streams | planned for one | planned for these | no buckets "
-        "| ratio |"
-    )
+    print(f"| model | streams | {ONE} | {SEVERAL} | no buckets | ratio |")
     print("|---" * 6 + "|")
     for name in options.models or ["narrow", "tiny", "mlp"]:
         measure(name, options)

@@ -249,13 +249,6 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                         " before it would exceed " + limit);
   }
 
-  static int64_t sumBytes(ArrayRef<runtime::BucketMember> members) {
-    int64_t bytes = 0;
-    for (const runtime::BucketMember &member : members)
-      bytes += member.bytes;
-    return bytes;
-  }
-
   void explainEnds(ArrayRef<collective::StartOp> starts,
                    ArrayRef<runtime::BucketMember> members,
                    ArrayRef<size_t> ends, const std::string &limit) {

@@ -69,6 +69,13 @@ void lockstep::modelExchange(Block &block, const ReadyTimes &ready,
   }
 }
 
+uint64_t lockstep::sumBytes(ArrayRef<runtime::BucketMember> members) {
+  uint64_t bytes = 0;
+  for (const runtime::BucketMember &member : members)
+    bytes += member.bytes;
+  return bytes;
+}
+
 ExchangePlan lockstep::planExchange(ArrayRef<KeyTraffic> keys,
                                     uint64_t streams) {
   std::vector<runtime::LinkTraffic> traffic;
@@ -97,9 +104,7 @@ NeedPlan lockstep::planByNeed(const KeyTraffic &key, uint64_t streams) {
   runtime::LinkTimeline link(streams);
   auto addBucket = [&](size_t end) {
     size_t begin = plan.buckets.empty() ? 0 : plan.buckets.back().end;
-    uint64_t bytes = 0;
-    for (size_t i = begin; i < end; ++i)
-      bytes += key.members[i].bytes;
+    uint64_t bytes = sumBytes(ArrayRef(key.members).slice(begin, end - begin));
     double arrival = link.carry(0, key.traffic.time.split(bytes)).end;
     plan.buckets.push_back({end, arrival});
     plan.delay = std::max(plan.delay, arrival - key.needs[begin]);

@@ -85,6 +85,9 @@ struct NeedPlan {
 /// first: a result that is needed `t` before the last one is ready at `t`.
 NeedPlan planByNeed(const KeyTraffic &key, uint64_t streams);
 
+/// The bytes of members that share a bucket.
+uint64_t sumBytes(llvm::ArrayRef<runtime::BucketMember> members);
+
 /// For each bucket of a plan, the index behind its last member.
 template <typename Buckets>
 std::vector<size_t> getEnds(const Buckets &buckets) {

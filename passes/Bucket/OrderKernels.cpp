@@ -183,9 +183,8 @@ private:
               : getEnds(planByNeed(key, times.getStreams()).buckets);
       size_t begin = 0;
       for (size_t end : ends) {
-        uint64_t bytes = 0;
-        for (size_t i = begin; i < end; ++i)
-          bytes += key.members[i].bytes;
+        uint64_t bytes =
+            sumBytes(ArrayRef(key.members).slice(begin, end - begin));
         transfers.push_back({key.members[end - 1].ready,
                              key.traffic.time.split(bytes),
                              ArrayRef(key.starts).slice(begin, end - begin)});
@@ -210,10 +209,7 @@ private:
 
   /// What a collective of a key takes at least, and each of its bytes.
   static runtime::TransferTime::Piece getBound(const KeyTraffic &key) {
-    uint64_t bytes = 0;
-    for (const runtime::BucketMember &member : key.members)
-      bytes += member.bytes;
-    return key.traffic.time.lowerBound(bytes);
+    return key.traffic.time.lowerBound(sumBytes(key.members));
   }
 
   /// The least of a collective, in seconds.

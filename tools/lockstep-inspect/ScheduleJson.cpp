@@ -26,6 +26,7 @@ static Json toJson(const CollectiveInfo &collective,
 static Json eventsToJson(const SimulatedSchedule &schedule) {
   static constexpr const char *kinds[] = {"kernel", "collective", "wait"};
   Json json = Json::array();
+  size_t firstLinkLane = schedule.firstLinkLane();
   for (size_t i = 0; i < schedule.result.events.size(); ++i) {
     const SimulatedEvent &event = schedule.result.events[i];
     json.push_back({{"kind", kinds[size_t(event.kind)]},
@@ -34,7 +35,7 @@ static Json eventsToJson(const SimulatedSchedule &schedule) {
                     {"end", event.end},
                     {"critical", bool(schedule.isCritical[i])}});
     if (event.kind == SimulatedEvent::Kind::collective)
-      json.back()["stream"] = event.lane - schedule.firstLinkLane();
+      json.back()["stream"] = event.lane - firstLinkLane;
   }
   return json;
 }
