@@ -108,7 +108,12 @@ TEST(Hang, kernelIsNamed) {
                                 hang.load()->hangs = true;
                               }});
     session->variable("is_second", 1)[0] = std::byte(1);
-    Status status = runWithTime(*session, hang.load()->clock, 30s, 1);
+    // Time passes once the kernel hangs in its last tile, not before: replica 0
+    // begins 3 commands and is blocked, replica 1 begins 2 and all tiles.
+    uint64_t progress = 3 + 1 + 2 + (tiles ? 64 : 1);
+    Status status = runWithTimeWhen(*session, hang.load()->clock, 30s, [&] {
+      return session->progress() == progress;
+    });
     EXPECT_EQ(status.code(), StatusCode::deadline);
     std::string expected =
         std::string("\nreplica 1: running command 1 'launch '") +
