@@ -63,12 +63,24 @@ Status verifyRoles(const artifact::Artifact &artifact) {
 
 namespace {
 
+/// The shape of a variable or a shard; of one whose elements are divided among
+/// the replicas, that of all of them.
+std::vector<int64_t> shapeOf(const artifact::Variable &variable) {
+  const auto *shape = variable.whole_shape() ? variable.whole_shape()
+                                             : variable.type()->shape();
+  return shape ? std::vector<int64_t>(shape->begin(), shape->end())
+               : std::vector<int64_t>();
+}
+
 /// The common properties of a variable's shards; `rows` is the sum over all
 /// shards, `dimensions` are those after the first.
 struct ShardType {
   uint64_t rows;
   artifact::ElementType element;
   std::vector<int64_t> dimensions;
+  bool isDivided;
+  /// That whose ranks have the parts, if the shards are divided.
+  uint32_t role;
   artifact::Space space;
   artifact::Synchronization synchronization;
   artifact::Aggregation aggregation;
@@ -78,12 +90,13 @@ struct ShardType {
 ShardType typeOfShard(const artifact::Variable &variable) {
   ShardType type{variable.shard()->rows(),
                  variable.type()->element(),
-                 {},
+                 shapeOf(variable),
+                 variable.whole_shape() != nullptr,
+                 variable.whole_shape() ? variable.role() : 0,
                  variable.space(),
                  variable.synchronization(),
                  variable.aggregation()};
-  for (uint32_t i = 1; i < count(variable.type()->shape()); ++i)
-    type.dimensions.push_back(variable.type()->shape()->Get(i));
+  type.dimensions.erase(type.dimensions.begin());
   return type;
 }
 
@@ -106,7 +119,7 @@ Status verifyShards(const artifact::Artifact &artifact) {
       whole.insert(variable->name()->string_view());
       continue;
     }
-    if (count(variable->type()->shape()) == 0)
+    if (shapeOf(*variable).empty())
       return corrupted(
           fmt::format("variable '{}': expected a shard of rows, found a scalar",
                       variable->name()->string_view()));
@@ -128,10 +141,11 @@ Status verifyShards(const artifact::Artifact &artifact) {
             "variable '{}': expected shard '{}' to begin at row {}, found {}",
             name, shard->name()->string_view(), next,
             shard->shard()->first_row()));
-      next += uint64_t(shard->type()->shape()->Get(0));
+      next += uint64_t(shapeOf(*shard).front());
       // With one rank, each shard exists once for any division of ranks among
-      // executors.
-      if (uint32_t ranks = ranksOf(artifact, *shard); ranks != 1)
+      // executors, and so does one that is divided among the ranks.
+      if (uint32_t ranks = ranksOf(artifact, *shard);
+          ranks != 1 && !shard->whole_shape())
         return corrupted(fmt::format("variable '{}': expected shard '{}' with "
                                      "a role of one rank, found one of {}",
                                      name, shard->name()->string_view(),

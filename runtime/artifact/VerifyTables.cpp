@@ -238,9 +238,9 @@ static Status verifyPart(const artifact::Variable &variable, uint64_t bytes,
   std::optional<uint64_t> whole =
       staticBytes(variable.type()->element(), *variable.whole_shape());
   uint64_t size = elementSize(variable.type()->element());
-  if (variable.space() != artifact::Space::replica_variable || variable.shard())
+  if (variable.space() != artifact::Space::replica_variable)
     return corrupted("expected a part of a variable for each replica to be in "
-                     "space replica_variable, and no shard of a server");
+                     "space replica_variable");
   if (whole.value_or(0) == 0 || bytes / size != (*whole / size - 1) / ranks + 1)
     return corrupted(
         fmt::format("expected parts for {} replicas of a variable "

@@ -5,7 +5,9 @@
 #include "runtime/schema/Types.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 
 namespace lockstep::runtime {
 
@@ -36,8 +38,8 @@ groupShards(const artifact::Artifact &tables) {
   return groups;
 }
 
-/// The one copy of a variable whose elements are divided among the replicas of
-/// `hosts`, in the order of their ranks.
+/// The one copy of a variable, or a shard, whose elements are divided among the
+/// replicas of `hosts`, in the order of their ranks.
 WholeVariable joinReplicas(const artifact::Variable &variable,
                            std::span<const ExecutorInfo> executors,
                            const std::vector<size_t> &hosts) {
@@ -56,6 +58,16 @@ WholeVariable joinReplicas(const artifact::Variable &variable,
       whole.copies[0].push_back({executor, whole.info.name, replica, bytes});
       rest -= bytes;
     }
+  return whole;
+}
+
+/// A variable, or a shard, of which each of `hosts` has a copy.
+WholeVariable copyPerHost(const artifact::Variable &variable,
+                          const std::vector<size_t> &hosts) {
+  WholeVariable whole{describeVariable(variable), {}};
+  for (size_t executor : hosts)
+    whole.copies.push_back(
+        {{executor, whole.info.name, 0, whole.info.type.bytes}});
   return whole;
 }
 
@@ -80,29 +92,26 @@ wholeVariables(const Artifact &artifact,
   std::vector<WholeVariable> result;
   for (const std::vector<const artifact::Variable *> &shards :
        groupShards(tables)) {
-    if (shards.front()->whole_shape()) {
-      result.push_back(
-          joinReplicas(*shards.front(), executors, hosts(*shards.front())));
-      continue;
-    }
-    WholeVariable &whole = result.emplace_back();
+    std::optional<WholeVariable> whole;
     for (const artifact::Variable *shard : shards) {
-      std::vector<size_t> found = hosts(*shard);
-      VariableInfo info = describeVariable(*shard);
-      if (whole.copies.empty()) {
-        whole.info = info;
-        whole.info.name = wholeName(*shard);
-        whole.copies.resize(found.size());
-      } else {
-        whole.info.type.shape.front() += info.type.shape.front();
-        whole.info.type.bytes += info.type.bytes;
-        whole.info.hasInitial &= info.hasInitial;
+      WholeVariable rows = shard->whole_shape()
+                               ? joinReplicas(*shard, executors, hosts(*shard))
+                               : copyPerHost(*shard, hosts(*shard));
+      if (!whole) {
+        whole = std::move(rows);
+        whole->info.name = wholeName(*shard);
+        continue;
       }
-      // A server has one executor, so all shards of a variable have one copy.
-      for (size_t copy = 0; copy < whole.copies.size(); ++copy)
-        whole.copies[copy].push_back(
-            {found[copy], info.name, 0, info.type.bytes});
+      whole->info.type.shape.front() += rows.info.type.shape.front();
+      whole->info.type.bytes += rows.info.type.bytes;
+      whole->info.hasInitial &= rows.info.hasInitial;
+      // All shards of a variable have equally many copies: one on a server,
+      // which has one executor, or the parts of the replicas.
+      for (size_t copy = 0; copy < whole->copies.size(); ++copy)
+        std::ranges::move(rows.copies[copy],
+                          std::back_inserter(whole->copies[copy]));
     }
+    result.push_back(std::move(*whole));
   }
   return result;
 }

@@ -71,7 +71,9 @@ static Status checkReplicas(const artifact::Artifact &tables,
       return unsupported(fmt::format(
           "variable '{}' is divided among {} replicas: expected that number, "
           "found {}; compile for it, or with --shard-update=off",
-          variable->name()->string_view(), tables.replicas(), replicas));
+          variable->shard() ? variable->shard()->of()->string_view()
+                            : variable->name()->string_view(),
+          tables.replicas(), replicas));
   return Status::success();
 }
 

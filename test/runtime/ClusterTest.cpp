@@ -199,6 +199,38 @@ TEST_P(ClusterOf, dividedVariablesAreWhole) {
   }
 }
 
+// So is a variable of which two pieces of rows are divided, each by itself.
+TEST_P(ClusterOf, dividedPiecesAreWhole) {
+  constexpr int64_t rows = 3, columns = 7;
+  TestProgram p(replicaCount);
+  for (int64_t first : {0, 1}) {
+    int64_t own = first == 0 ? 1 : rows - 1;
+    int64_t size = (own * columns + replicaCount - 1) / replicaCount;
+    p.variable("w" + std::to_string(first), ElementType::i64, {size},
+               /*perReplica=*/true);
+    artifact::VariableT &variable = *p.writer.tables.variables.back();
+    variable.whole_shape = {own, columns};
+    variable.shard = std::make_unique<artifact::ShardT>();
+    variable.shard->of = "w";
+    variable.shard->first_row = uint64_t(first);
+    variable.shard->rows = rows;
+  }
+  p.ret();
+  auto cluster = clusterOf(p, options());
+  ASSERT_EQ(cluster->variables().size(), 1u);
+  const VariableInfo &info = cluster->variables()[0];
+  EXPECT_EQ(info.name, "w");
+  EXPECT_FALSE(info.perReplica);
+  EXPECT_EQ(info.type.shape, (std::vector<int64_t>{rows, columns}));
+  EXPECT_EQ(info.type.bytes, uint64_t(rows * columns) * 8);
+
+  std::vector<int64_t> values(size_t(rows * columns), 0);
+  std::iota(values.begin(), values.end(), 1);
+  cluster->variable("w")->write(std::as_bytes(std::span(values)));
+  std::vector<std::byte> found = cluster->variable("w")->read();
+  EXPECT_TRUE(std::ranges::equal(found, std::as_bytes(std::span(values))));
+}
+
 // An input that is missing in one executor is an error before any executor has
 // begun: nothing hangs, and the next run is like the first.
 TEST_P(ClusterOf, noneBeginsBeforeAllCan) {

@@ -62,17 +62,31 @@ artifact::RoleT &role(TestProgram &p, size_t index) {
   return *p.writer.tables.roles[index];
 }
 
-/// A variable with rows [first, first + rows) of "table", which has 5.
-void shard(TestProgram &p, uint64_t first, uint64_t rows,
-           int64_t dimension = 2) {
-  p.in("server");
+/// Makes the last variable one with rows [first, ...) of "table", which has 5.
+artifact::VariableT &makeShard(TestProgram &p, uint64_t first) {
+  artifact::VariableT &variable = *p.writer.tables.variables.back();
+  variable.shard = std::make_unique<artifact::ShardT>();
+  variable.shard->of = "table";
+  variable.shard->first_row = first;
+  variable.shard->rows = 5;
+  return variable;
+}
+
+/// A variable with rows [first, first + rows) of "table".
+void shard(TestProgram &p, uint64_t first, uint64_t rows, int64_t dimension = 2,
+           const char *role = "server") {
+  p.in(role);
   p.variable("table/" + std::to_string(first), ElementType::f32,
              {int64_t(rows), dimension});
-  auto shard = std::make_unique<artifact::ShardT>();
-  shard->of = "table";
-  shard->first_row = first;
-  shard->rows = 5;
-  p.writer.tables.variables.back()->shard = std::move(shard);
+  makeShard(p, first);
+}
+
+/// The same, with two elements in a row, divided among the two workers.
+void divide(TestProgram &p, uint64_t first, uint64_t rows) {
+  p.in("worker");
+  p.variable("table/" + std::to_string(first), ElementType::f32,
+             {int64_t(rows)}, /*perReplica=*/true);
+  makeShard(p, first).whole_shape = {int64_t(rows), 2};
 }
 
 const Rule rules[] = {
@@ -144,6 +158,17 @@ const Rule rules[] = {
      [](TestProgram &p, PushPull &) { shard(p, 0, 3), shard(p, 3, 3, 5); },
      "variable 'table': shards 'table/0' and 'table/3' differ in more than "
      "their first rows"},
+    {"dividedAndWholeShards",
+     [](TestProgram &p, PushPull &) { divide(p, 0, 3), shard(p, 3, 2); },
+     "variable 'table': shards 'table/0' and 'table/3' differ in more than "
+     "their first rows"},
+    {"dividedShardGap",
+     [](TestProgram &p, PushPull &) { divide(p, 0, 3), divide(p, 4, 2); },
+     "variable 'table': expected shard 'table/4' to begin at row 3, found 4"},
+    {"sharedShardOfReplicas",
+     [](TestProgram &p, PushPull &) { shard(p, 0, 5, 2, "worker"); },
+     "variable 'table': expected shard 'table/0' with a role of one rank, "
+     "found one of 2"},
     {"shardAndWhole",
      [](TestProgram &p, PushPull &) {
        shard(p, 0, 5), p.variable("table", ElementType::f32, {3, 2});

@@ -98,7 +98,7 @@ const Rule tables[] = {
        p.writer.tables.variables[0]->whole_shape = {2, 4};
      },
      "variable 'a': expected a part of a variable for each replica to be in "
-     "space replica_variable, and no shard of a server"},
+     "space replica_variable"},
     {"partsOfAnotherShape",
      [](TestProgram &p) {
        p.variable("a", ElementType::f32, {4}, /*perReplica=*/true);

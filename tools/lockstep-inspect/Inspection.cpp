@@ -178,9 +178,12 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
         variable.offset(),
         typeBytes(variable.type()),
         variable.initial() >= 0};
-    if (const artifact::Shard *shard = variable.shard())
+    if (const artifact::Shard *shard = variable.shard()) {
+      const auto &shape = variable.whole_shape() ? *variable.whole_shape()
+                                                 : *variable.type()->shape();
       info.shard = {shard->of()->str(), shard->first_row(),
-                    static_cast<uint64_t>(variable.type()->shape()->Get(0))};
+                    static_cast<uint64_t>(shape.Get(0))};
+    }
     if (variable.whole_shape())
       info.wholeType =
           fmt::format("{}x{}", fmt::join(*variable.whole_shape(), "x"),

@@ -164,8 +164,8 @@ struct RoleInfo {
   std::vector<std::string> programs;
 };
 
-/// The rows `first` to `first + rows - 1` of a variable that is split among
-/// servers.
+/// The rows `first` to `first + rows - 1` of a variable that is split: among
+/// servers, or into pieces.
 struct ShardInfo {
   std::string of;
   uint64_t first = 0, rows = 0;
@@ -174,7 +174,8 @@ struct ShardInfo {
 struct VariableInfo {
   std::string name, type, space, synchronization, aggregation, role;
   std::optional<ShardInfo> shard;
-  /// The type of the whole variable if it is divided among the replicas.
+  /// The type of the whole variable, or shard, if it is divided among the
+  /// replicas.
   std::optional<std::string> wholeType;
   uint64_t offset = 0, bytes = 0;
   bool hasInitial = false;

@@ -137,8 +137,13 @@ std::string summary(const Inspection &inspection) {
                                       [](const VariableInfo &variable) {
                                         return variable.wholeType.has_value();
                                       });
+  bool hasShards = std::ranges::any_of(
+      inspection.variables,
+      [](const VariableInfo &variable) { return variable.shard.has_value(); });
   if (hasServers)
-    columns.insert(columns.end(), {"role", "rows"});
+    columns.push_back("role");
+  if (hasServers || hasShards)
+    columns.push_back("rows");
   if (hasParts)
     columns.push_back("a part of");
   Table variables(columns);
@@ -153,7 +158,9 @@ std::string summary(const Inspection &inspection) {
                                     variable.hasInitial ? "in the artifact"
                                                         : "by --init"};
     if (hasServers)
-      row.insert(row.end(), {variable.role, shardText(variable)});
+      row.push_back(variable.role);
+    if (hasServers || hasShards)
+      row.push_back(shardText(variable));
     if (hasParts)
       row.push_back(variable.wholeType.value_or(""));
     variables.add(row);
