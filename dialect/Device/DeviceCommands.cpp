@@ -115,6 +115,9 @@ LogicalResult VariableOp::verify() {
     return emitOpError("expected a part of a variable to be in space "
                        "'replica_variable', found '")
            << stringifySpace(getSpace()) << "'";
+  if (getShard() && !getRoleAttr() && !getWholeShape())
+    return emitOpError("expected a shard on a server, or one that is divided "
+                       "among the replicas");
   return verifyOffset(*this, getOffsetAttr().getInt(), type);
 }
 

@@ -8,6 +8,10 @@
 
 namespace lockstep {
 
+/// Alignment of all tensors in memory, in bytes: a cache line, and the widest
+/// vector.
+constexpr int64_t kAlignment = 64;
+
 /// The size of an element in memory in bytes, rounded up: of an integer, a
 /// float or an index, which has 64 bits. Other types are not supported.
 inline int64_t getElementBytes(mlir::Type element) {

@@ -16,7 +16,6 @@ namespace lockstep {
 using namespace lockstep;
 using namespace mlir;
 
-static constexpr int64_t kAlignment = 64;
 static constexpr int64_t kStackBytes = 512 * 1024;
 
 static int64_t getBytes(MemRefType type) {

@@ -4,6 +4,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Analysis/JoinedGather.h"
 #include "passes/Kernels/SharedLoops.h"
 #include "passes/Kernels/Structure.h"
 
@@ -57,7 +58,7 @@ static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
 
 OpClass lockstep::classify(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>() || isOrdered(op) ||
-      isStepControlFlow(op))
+      isStepControlFlow(op) || isJoinedGather(op))
     return OpClass::Step;
   // A tensor of dynamic shape cannot be reshaped as a view of its memory.
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) &&

@@ -19,7 +19,8 @@ enum class OpClass {
   Glue,
   /// Becomes part of a kernel.
   Compute,
-  /// Stays in the step: collectives, control flow around them, the terminator.
+  /// Stays in the step: collectives, control flow around them, views of what
+  /// one collective has gathered, the terminator.
   Step,
 };
 

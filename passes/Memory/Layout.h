@@ -4,6 +4,7 @@
 #define LOCKSTEP_PASSES_MEMORY_LAYOUT_H
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Replica/ReplicaDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,9 +75,6 @@ private:
   llvm::StringMap<int64_t> batchTensors;
   int64_t inputSize = 0;
 };
-
-/// Alignment of all allocations, in bytes: a cache line, and the widest vector.
-constexpr int64_t kAlignment = 64;
 
 } // namespace lockstep
 

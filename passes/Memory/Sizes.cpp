@@ -5,6 +5,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
+#include "passes/Analysis/JoinedGather.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -74,7 +75,8 @@ SmallVector<OpFoldResult> lockstep::getDynamicSizes(Value tensor) {
 
 bool lockstep::isView(Operation *op) {
   return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
-      op);
+             op) ||
+         isJoinedGather(op);
 }
 
 bool lockstep::hasKnownSizes(Value tensor) {

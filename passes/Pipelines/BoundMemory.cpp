@@ -139,10 +139,12 @@ ScheduleComparison::listOptions(bool mayDivide, int64_t exchangedBytes) const {
       CompileOptions others = options;
       others.shardUpdate = mode;
       others.padFrom = 0;
+      if (options.splitVariables)
+        others.pieces.clear();
       others.overlap = overlap;
       bool plan = options.bucket && options.planBuckets;
       if (mode != options.shardUpdate || overlap != options.overlap ||
-          options.padFrom != 0)
+          options.padFrom != 0 || others.pieces != options.pieces)
         add(others, plan ? "optimal buckets" : "the given buckets");
       if (!plan)
         continue;

@@ -4,11 +4,16 @@
 #include "passes/Analysis/ReadyTimes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Remarks/Remarks.h"
+#include "passes/Simplify/DividedUpdates.h"
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Replica/ReplicaDialect.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <set>
 
 using namespace lockstep;
 using namespace mlir;
@@ -31,6 +36,104 @@ int64_t countDividedVariables(ModuleOp module) {
   return llvm::count_if(
       module.getOps<replica::VariableOp>(),
       [](replica::VariableOp variable) { return variable.getWholeShape(); });
+}
+
+/// Doubling the pieces of a variable must shorten a step by at least this
+/// fraction: more kernels, and more collectives, have to be worth it.
+constexpr double kLeastGain = 0.01;
+/// A bound on the time of the compiler: on the schedules with pieces.
+constexpr unsigned kMostSplits = 6;
+
+/// The symbol of the variable whose new value a step computes from `sum`, or
+/// null: of several, one that the step gathers, such as the parameter, not its
+/// momentum.
+StringAttr findUpdated(Value sum) {
+  auto function = cast<func::FuncOp>(sum.getParentBlock()->getParentOp());
+  llvm::SetVector<StringAttr> names;
+  llvm::SetVector<Value> dependent;
+  dependent.insert(sum);
+  for (unsigned i = 0; i < dependent.size(); ++i)
+    for (OpOperand &use : dependent[i].getUses()) {
+      dependent.insert_range(use.getOwner()->getResults());
+      if (!isa<func::ReturnOp>(use.getOwner()))
+        continue;
+      if (StringAttr name = getBoundVariable(function, use.getOperandNumber()))
+        names.insert(name);
+    }
+  auto gathered =
+      llvm::find_if(function.getArguments(), [&](BlockArgument argument) {
+        return names.contains(getBoundVariable(function, argument)) &&
+               llvm::any_of(argument.getUsers(),
+                            llvm::IsaPred<collective::StartOp>);
+      });
+  if (gathered != function.getArguments().end())
+    return getBoundVariable(function, *gathered);
+  return names.empty() ? nullptr : names.front();
+}
+
+/// The names of variables for whose gradients the steps of a schedule wait at
+/// least `kLeastGain` of their time: those waited for longest first.
+SmallVector<std::string> listAwaited(ModuleOp scheduled,
+                                     const runtime::Topology &topology,
+                                     int64_t replicas, double stepSeconds) {
+  SymbolTableCollection symbols;
+  OperationTimes times(topology, replicas, symbols);
+  SmallVector<std::pair<double, collective::StartOp>> found;
+  for (auto step : scheduled.getOps<func::FuncOp>()) {
+    if (step.isExternal())
+      continue;
+    Block &body = step.getBody().front();
+    ReadyTimes ready(body, times);
+    for (auto start : body.getOps<collective::StartOp>())
+      if (start.getKind() == collective::Kind::ReduceScatter) {
+        double waited = ready.of(start) + times.of(start) - ready.readAt(start);
+        if (waited >= kLeastGain * stepSeconds)
+          found.emplace_back(waited, start);
+      }
+  }
+  llvm::stable_sort(
+      found, [](const auto &a, const auto &b) { return a.first > b.first; });
+  SmallVector<std::string> names;
+  for (auto &[waited, start] : found) {
+    auto wait = cast<collective::WaitOp>(*start->user_begin());
+    Value largest =
+        *llvm::max_element(wait->getResults(), [](Value a, Value b) {
+          return getStaticByteSize(cast<RankedTensorType>(a.getType())) <
+                 getStaticByteSize(cast<RankedTensorType>(b.getType()));
+        });
+    StringAttr symbol = findUpdated(largest);
+    if (!symbol)
+      continue;
+    auto variable =
+        symbols.lookupSymbolIn<replica::VariableOp>(scheduled, symbol);
+    auto piece = variable->getAttrOfType<device::ShardAttr>(device::kShard);
+    names.push_back((piece ? piece.getOf() : variable.getStoredName()).str());
+  }
+  return names;
+}
+
+/// Whether the variables have been split, and all pieces are divided.
+bool areDivided(ModuleOp module, const std::map<std::string, int64_t> &pieces) {
+  std::map<std::string, int64_t> found;
+  for (auto variable : module.getOps<replica::VariableOp>())
+    if (auto piece =
+            variable->getAttrOfType<device::ShardAttr>(device::kShard)) {
+      if (!variable.getWholeShape())
+        return false;
+      ++found[piece.getOf().str()];
+    }
+  return llvm::all_of(pieces, [&](const auto &split) {
+    return found[split.first] == split.second;
+  });
+}
+
+/// "the gradients of 'params/w0' in 2 pieces, of 'params/w1' in 4 pieces"
+std::string piecesText(const std::map<std::string, int64_t> &pieces) {
+  std::string text = pieces.size() == 1 ? "the gradient" : "the gradients";
+  for (auto [i, split] : llvm::enumerate(pieces))
+    text += (i == 0 ? " of '" : ", of '") + split.first + "' in " +
+            countText(split.second, "piece");
+  return text;
 }
 
 } // namespace
@@ -107,6 +210,34 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
   }
 
   double dividedSeconds = secondsOf(divided), wholeSeconds = secondsOf(whole);
+  double atOnceSeconds = dividedSeconds;
+  // Variables of which more pieces gain nothing.
+  std::set<std::string> refused;
+  for (unsigned i = 0; i < kMostSplits && options.splitVariables; ++i) {
+    SmallVector<std::string> awaited =
+        listAwaited(*divided.scheduled, *topology, *replicas, dividedSeconds);
+    auto name = llvm::find_if_not(awaited, [&](const std::string &each) {
+      return refused.contains(each);
+    });
+    if (name == awaited.end())
+      break;
+    refused.insert(*name);
+    ScheduleChoice split{divided.options, lowered.clone(), {}};
+    int64_t &pieces = split.options.pieces[*name];
+    pieces = pieces == 0 ? 2 : 2 * pieces;
+    if (failed(runStages(split, Stage::Lower, Stage::Simplify)))
+      return failure();
+    if (!areDivided(*split.scheduled, split.options.pieces))
+      continue;
+    if (failed(runStages(split, Stage::Simplify, Stage::Schedule)))
+      return failure();
+    double seconds = secondsOf(split);
+    if (seconds > (1 - kLeastGain) * dividedSeconds)
+      continue;
+    refused.erase(*name);
+    dividedSeconds = seconds;
+    divided = std::move(split);
+  }
   ScheduleChoice choice = finish(
       dividedSeconds < wholeSeconds ? std::move(divided) : std::move(whole));
   remark::analysis(location, decision(Stage::Simplify, "ShardUpdate", ""))
@@ -114,5 +245,12 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
           secondsText(dividedSeconds) +
           " with variables divided among the replicas, and " +
           secondsText(wholeSeconds) + " with whole ones");
+  if (!choice.options.pieces.empty())
+    remark::analysis(location, decision(Stage::Simplify, "Pieces", ""))
+        << ("it takes " + secondsText(dividedSeconds) + " with " +
+            piecesText(choice.options.pieces) + ", and " +
+            secondsText(atOnceSeconds) +
+            " with each gradient exchanged at "
+            "once");
   return choice;
 }

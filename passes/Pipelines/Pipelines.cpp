@@ -82,9 +82,23 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
     pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));
   }
   if (options.shardUpdate == ShardUpdate::On) {
+    for (const auto &[variable, pieces] : options.pieces) {
+      SplitVariablesPassOptions split;
+      split.variable = variable;
+      split.pieces = pieces;
+      split.required = !options.splitVariables;
+      pm.addPass(createSplitVariablesPass(split));
+    }
+    if (!options.pieces.empty()) {
+      pm.addNestedPass<func::FuncOp>(createConvertElementwisePass());
+      ShardUpdatesPassOptions updates;
+      updates.gradients = true;
+      pm.addNestedPass<func::FuncOp>(createShardUpdatesPass(updates));
+    }
     ShardVariablesPassOptions shard;
     shard.reassociate = options.reassociate;
     shard.padFrom = options.padFrom;
+    shard.piecesRequired = !options.splitVariables;
     pm.addPass(createShardVariablesPass(shard));
   }
   checkOrder(pm, options);

@@ -11,6 +11,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,12 @@ struct CompileOptions {
   /// Bytes from which variables are divided though their parts need padding;
   /// `chooseShardUpdate` sets it.
   int64_t padFrom = 0;
+  /// Whether `chooseShardUpdate` may split variables for whose gradients a step
+  /// waits. If not, it is an error if those in `pieces` cannot be split.
+  bool splitVariables = true;
+  /// Variables by name, and into how many pieces they are split, with those
+  /// that are updated with them, if `shardUpdate` is `On`.
+  std::map<std::string, int64_t> pieces;
   /// What the schedule is made for: the name of a preset or of a JSON file;
   /// empty keeps the module's.
   std::string topology;
@@ -104,10 +111,11 @@ bool mayDivideVariables(mlir::ModuleOp module, const CompileOptions &options);
 /// Decides whether variables are divided: if the time of the steps, as the
 /// model of the topology predicts it for their schedules, is then shorter.
 /// `lowered`, which has passed the stage `Lower`, is not changed; copies of it
-/// are compiled by `run` up to their schedules, with and without, and with
-/// small variables left whole whose parts would need padding. `remarks` keeps
-/// what it has, and gets a remark with the times; those of the chosen copy are
-/// in the choice. Fails, with an error emitted, if a stage fails.
+/// are compiled by `run` up to their schedules, with and without, with small
+/// variables left whole whose parts would need padding, and with variables in
+/// pieces for whose gradients a step waits. `remarks` keeps what it has, and
+/// gets a remark with the times; those of the chosen copy are in the choice.
+/// Fails, with an error emitted, if a stage fails.
 mlir::FailureOr<ScheduleChoice> chooseShardUpdate(mlir::ModuleOp lowered,
                                                   CompileOptions options,
                                                   RunStages run,

@@ -37,7 +37,11 @@ def ShardUpdatesPass : Pass<"shard-updates", "::mlir::func::FuncOp"> {
     %g1 = tensor.extract_slice %g[7, 0] [6, 2] [1, 1] {replica.shard_of_value} : tensor<13x2xf32> to tensor<6x2xf32>
     %n1 = linalg.generic ... ins(%w.shard1, %g1 : tensor<6x2xf32>, tensor<6x2xf32>) ...
     ```
+
+    With `gradients`, what is summed is computed slice by slice, too, also by
+    products, unless something else needs it whole.
   }];
+  let options = [Option<"gradients", "gradients", "bool", /*default=*/"false", "compute gradients from slices of their operands, too">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::lockstep::collective::CollectiveDialect"];
 }

@@ -29,6 +29,8 @@ namespace lockstep {
 namespace {
 
 struct ShardUpdates : impl::ShardUpdatesPassBase<ShardUpdates> {
+  using ShardUpdatesPassBase::ShardUpdatesPassBase;
+
   /// Every round hoists all slices over one operation, which creates slices of
   /// its operands. Dead code is removed after each round, so that when only
   /// slices of sums are left, the remaining uses of a sum are real.
@@ -60,29 +62,37 @@ private:
       return;
     if (auto concat = dyn_cast<tensor::ConcatOp>(source))
       return takePiece(slice, concat);
-    if (isa<tensor::EmptyOp>(source)) {
-      OpBuilder builder(slice);
-      slice.replaceAllUsesWith(
-          tensor::EmptyOp::create(builder, slice.getLoc(),
-                                  slice.getType().getShape(),
-                                  slice.getType().getElementType())
-              .getResult());
-      return;
-    }
-    DenseElementsAttr constant;
-    if (matchPattern(source, m_Constant(&constant)) && constant.isSplat()) {
-      OpBuilder builder(slice);
-      slice.replaceAllUsesWith(
-          arith::ConstantOp::create(builder, slice.getLoc(),
-                                    constant.resizeSplat(slice.getType()))
-              .getResult());
-      return;
-    }
+    if (Value uniform = createUniform(source, slice))
+      return slice.replaceAllUsesWith(uniform);
     // Only element-wise operations: gradients, which are products and
     // reductions, are computed as a whole.
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(source);
         linalgOp && linalgOp.getNumLoops() == linalgOp.getNumParallelLoops())
       computeRows(slice);
+  }
+
+  /// A tensor of the type of `slice` whose elements are all those of `source`,
+  /// a tensor without values, a constant or a fill; null if it is none of
+  /// these.
+  static Value createUniform(Operation *source, tensor::ExtractSliceOp slice) {
+    OpBuilder builder(slice);
+    Location loc = slice.getLoc();
+    RankedTensorType type = slice.getType();
+    auto createEmpty = [&] {
+      return tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                     type.getElementType());
+    };
+    if (isa<tensor::EmptyOp>(source))
+      return createEmpty();
+    if (auto fill = dyn_cast<linalg::FillOp>(source))
+      return linalg::FillOp::create(builder, loc, fill.getInputs(),
+                                    ValueRange(createEmpty()))
+          .getResult(0);
+    DenseElementsAttr constant;
+    if (matchPattern(source, m_Constant(&constant)) && constant.isSplat())
+      return arith::ConstantOp::create(builder, loc,
+                                       constant.resizeSplat(type));
+    return nullptr;
   }
 
   /// A slice that is one of the concatenated pieces is replaced by it.
@@ -125,7 +135,64 @@ private:
         cut.erase();
       wait.erase();
       start.erase();
+      if (!gradients)
+        continue;
+      SmallVector<tensor::ExtractSliceOp> rows;
+      for (auto &[key, sum] : exchanged)
+        rows.push_back(sum.getDefiningOp<collective::WaitOp>()
+                           .getStart()
+                           .getInputs()
+                           .front()
+                           .getDefiningOp<tensor::ExtractSliceOp>());
+      computeInPieces(rows);
     }
+  }
+
+  /// Computes each of `slices`, of one value, by itself, if nothing else needs
+  /// the value; and so on for the slices of its operands that this takes.
+  void computeInPieces(ArrayRef<tensor::ExtractSliceOp> slices) {
+    Value whole = tensor::ExtractSliceOp(slices.front()).getSource();
+    Operation *source = whole.getDefiningOp();
+    if (!source)
+      return;
+    // What has the same value everywhere is repeated.
+    bool areUniform = false;
+    for (tensor::ExtractSliceOp slice : slices)
+      if (Value uniform = createUniform(source, slice)) {
+        slice.replaceAllUsesWith(uniform);
+        slice.erase();
+        areUniform = true;
+      }
+    if (areUniform)
+      return;
+    if (!isa<linalg::LinalgOp>(source) || source->getNumResults() != 1 ||
+        llvm::range_size(whole.getUses()) != slices.size())
+      return;
+    llvm::MapVector<Value, SmallVector<tensor::ExtractSliceOp>> ofOperands;
+    for (tensor::ExtractSliceOp slice : slices) {
+      OpBuilder builder(slice);
+      FailureOr<TilingResult> rows =
+          tensor::replaceExtractSliceWithTiledProducer(builder, slice,
+                                                       cast<OpResult>(whole));
+      if (failed(rows))
+        return;
+      slice.replaceAllUsesWith(rows->tiledValues.front());
+      slice.erase();
+      for (Operation *generated : rows->generatedSlices) {
+        auto operand = dyn_cast<tensor::ExtractSliceOp>(generated);
+        if (!operand)
+          continue;
+        if (operand.getType() == operand.getSourceType()) {
+          operand.replaceAllUsesWith(operand.getSource());
+          operand.erase();
+        } else {
+          ofOperands[operand.getSource()].push_back(operand);
+        }
+      }
+    }
+    source->erase();
+    for (auto &[value, operands] : ofOperands)
+      computeInPieces(operands);
   }
 
   Value exchange(tensor::ExtractSliceOp cut, collective::StartOp start,

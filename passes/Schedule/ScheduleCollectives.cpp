@@ -25,6 +25,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Analysis/BlockDependences.h"
+#include "passes/Analysis/JoinedGather.h"
 #include "passes/Analysis/ModuleTopology.h"
 #include "passes/Analysis/OperationTimes.h"
 #include "passes/Analysis/UniformityAnalysis.h"
@@ -87,7 +88,8 @@ private:
     // What needs no command: a collective of a reshaped operand starts as soon
     // as the operand is computed.
     if (op->hasTrait<OpTrait::ConstantLike>() ||
-        isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+        isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) ||
+        isJoinedGather(op))
       return Priority::Free;
     if (isa<collective::StartOp>(op))
       return Priority::Start;

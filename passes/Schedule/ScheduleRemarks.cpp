@@ -3,6 +3,7 @@
 #include "passes/Schedule/ScheduleRemarks.h"
 
 #include "dialect/Interfaces/ElementBytes.h"
+#include "passes/Analysis/JoinedGather.h"
 #include "passes/Remarks/Remarks.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -57,8 +58,9 @@ ScheduleRemarks::kernelsBetween(unsigned first, unsigned last) const {
 
 Operation *ScheduleRemarks::producerOf(Value value) const {
   Operation *producer = value.getDefiningOp();
-  while (
-      isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(producer))
+  while (producer &&
+         (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(producer) ||
+          isJoinedGather(producer)))
     producer = producer->getOperand(0).getDefiningOp();
   return producer ? block.findAncestorOpInBlock(*producer) : nullptr;
 }

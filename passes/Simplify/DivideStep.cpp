@@ -380,10 +380,96 @@ private:
   llvm::SmallPtrSet<Operation *, 16> replaced;
 };
 
+/// The wait of the all_gather whose only result is `value`, possibly reshaped,
+/// and whose operand is an argument of the step; or null.
+WaitOp getGather(Value value) {
+  if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>())
+    value = expand.getSrc();
+  auto wait = value.getDefiningOp<WaitOp>();
+  return wait && wait.getStart().getKind() == Kind::AllGather &&
+                 wait->getNumResults() == 1 &&
+                 isa<BlockArgument>(wait.getStart().getInputs().front())
+             ? wait
+             : nullptr;
+}
+
+/// Whether `waits` gather all pieces of one variable, in the order of rows.
+bool arePieces(func::FuncOp function, ArrayRef<WaitOp> waits) {
+  auto module = function->getParentOfType<ModuleOp>();
+  StringRef of;
+  int64_t next = 0, rows = 0;
+  for (WaitOp wait : waits) {
+    if (!wait)
+      return false;
+    StringAttr name = getBoundVariable(
+        function, cast<BlockArgument>(wait.getStart().getInputs().front()));
+    auto variable =
+        name ? module.lookupSymbol<replica::VariableOp>(name) : nullptr;
+    auto piece =
+        variable ? variable->getAttrOfType<device::ShardAttr>(device::kShard)
+                 : nullptr;
+    if (!piece || piece.getFirstRow() != next ||
+        (next != 0 && piece.getOf() != of))
+      return false;
+    of = piece.getOf();
+    rows = piece.getRows();
+    next += variable.getWholeShape()->front();
+  }
+  return next == rows;
+}
+
+/// Makes one collective of the gathers of a variable's pieces, whose results
+/// are then next to each other in memory, as the whole variable.
+void joinGathers(func::FuncOp function, tensor::ConcatOp concat) {
+  SmallVector<WaitOp> waits =
+      llvm::map_to_vector(concat.getInputs(), getGather);
+  if (concat.getDim() != 0 || !arePieces(function, waits))
+    return;
+  // The operands are arguments: the collective may be at the first one.
+  StartOp first = *llvm::min_element(
+      llvm::map_range(waits, [](WaitOp wait) { return wait.getStart(); }),
+      [](StartOp a, StartOp b) { return a->isBeforeInBlock(b); });
+  SmallVector<Value> parts;
+  SmallVector<Type> types;
+  for (WaitOp wait : waits) {
+    parts.push_back(wait.getStart().getInputs().front());
+    types.push_back(wait->getResult(0).getType());
+  }
+  OpBuilder builder(first);
+  ResultRange rows =
+      createExchange(builder, builder, first.getLoc(), Kind::AllGather,
+                     first.getReductionAttr(), first.getGroupAttr(), parts,
+                     types, first.getBytesPerPackAttr());
+  for (auto [wait, own] : llvm::zip_equal(waits, rows)) {
+    wait->getResult(0).replaceAllUsesWith(own);
+    eraseWithWait(wait.getStart());
+  }
+  builder.setInsertionPoint(concat);
+  RankedTensorType whole = concat.getResultType();
+  Value value = tensor::ConcatOp::create(builder, concat.getLoc(),
+                                         flatten(whole), /*dim=*/0, rows);
+  if (whole.getRank() != 1)
+    value = tensor::ExpandShapeOp::create(
+        builder, concat.getLoc(), whole, value, allDimensions(whole.getRank()));
+  SmallVector<Value> expanded(concat.getInputs());
+  concat.replaceAllUsesWith(value);
+  concat.erase();
+  for (Value unused : expanded)
+    if (auto expand = unused.getDefiningOp<tensor::ExpandShapeOp>();
+        expand && expand->use_empty())
+      expand.erase();
+}
+
 } // namespace
 
 void lockstep::divideStep(const DividedUpdates &updates, int64_t replicas,
                           FlatSymbolRefAttr group,
                           llvm::function_ref<bool(StringAttr)> isDivided) {
   StepRewriter(updates, replicas, group).run(isDivided);
+}
+
+void lockstep::joinPieces(func::FuncOp function) {
+  for (auto concat : llvm::make_early_inc_range(
+           function.getBody().front().getOps<tensor::ConcatOp>()))
+    joinGathers(function, concat);
 }

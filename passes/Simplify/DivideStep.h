@@ -19,6 +19,10 @@ void divideStep(const DividedUpdates &updates, int64_t replicas,
                 mlir::FlatSymbolRefAttr group,
                 llvm::function_ref<bool(mlir::StringAttr)> isDivided);
 
+/// Makes one collective of the gathers of all pieces of a variable that a step
+/// concatenates, if the variable, which is divided, has been split.
+void joinPieces(mlir::func::FuncOp function);
+
 } // namespace lockstep
 
 #endif

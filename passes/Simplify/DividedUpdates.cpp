@@ -30,6 +30,20 @@ StringAttr lockstep::getBoundVariable(func::FuncOp function, unsigned result) {
       result, "device.binding"));
 }
 
+Location lockstep::getUpdateLocation(replica::VariableOp variable) {
+  auto module = variable->getParentOfType<ModuleOp>();
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (!function.isExternal() &&
+          getBoundVariable(function, i) == variable.getSymNameAttr())
+        return function.getBody()
+            .front()
+            .getTerminator()
+            ->getOperand(i)
+            .getLoc();
+  return variable.getLoc();
+}
+
 //===----------------------------------------------------------------------===//
 // Element-wise operations
 //===----------------------------------------------------------------------===//

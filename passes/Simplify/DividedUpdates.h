@@ -10,6 +10,7 @@
 #define LOCKSTEP_PASSES_SIMPLIFY_DIVIDEDUPDATES_H
 
 #include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
@@ -21,6 +22,10 @@ namespace lockstep {
 mlir::StringAttr getBoundVariable(mlir::func::FuncOp function,
                                   mlir::BlockArgument argument);
 mlir::StringAttr getBoundVariable(mlir::func::FuncOp function, unsigned result);
+
+/// Where a step computes the new value of a variable; the location of the
+/// variable if none does.
+mlir::Location getUpdateLocation(replica::VariableOp variable);
 
 /// The operands of `op` of which each element of the result needs only the one
 /// at the same position; nullopt if the result has elements that need others,
@@ -45,6 +50,11 @@ public:
             llvm::function_ref<void(mlir::StringAttr, std::string)> refuse);
 
   mlir::func::FuncOp getFunction() const { return function; }
+  /// Whether `op` waits for a sum over all replicas, or computes something from
+  /// one element by element.
+  bool dependsOnSum(mlir::Operation *op) const {
+    return dependent.contains(op);
+  }
   /// Calls `use` for the variables whose new value depends on sums, whether
   /// they can be divided or not, with that value.
   void forSummedVariables(

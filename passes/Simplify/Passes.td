@@ -87,6 +87,45 @@ def HoistCollectivesPass : Pass<"hoist-collectives", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::lockstep::collective::CollectiveDialect"];
 }
 
+def SplitVariablesPass : Pass<"split-variables", "::mlir::ModuleOp"> {
+  let summary = "splits a variable into pieces of rows";
+  let description = [{
+    The gradient of a large variable is exchanged when it is complete. Where it
+    is ready last, nothing hides that; but the first rows can be exchanged while
+    the next ones are computed. The variable becomes `pieces` variables, each
+    with equally many of its rows, and so do those that are updated with it
+    element by element, such as its momentum. A step that reads the variable
+    concatenates the pieces. `shard-updates` then computes the new value of
+    each piece from the rows of the gradient, which are computed by themselves,
+    and `shard-variables` divides the pieces among the replicas.
+
+    Nothing changes if the pieces do not divide the rows, if the bytes of a
+    piece are no multiple of the alignment of tensors, if a variable that is
+    updated with it has another shape, or if an initial value in the module
+    is not the same for all elements.
+
+    ```mlir
+    // before
+    func.func @step(%w: tensor<4x8xf32> {device.binding = #device.binding<variable "w">}, ...) -> (tensor<4x8xf32> {... variable "w"}) {
+      ...
+      return %n : tensor<4x8xf32>
+    }
+    // after, 2 pieces
+    func.func @step(%w0: tensor<2x8xf32> {device.binding = #device.binding<variable "w.piece0">}, %w1: ...) -> (tensor<2x8xf32> {... variable "w.piece0"}, ...) {
+      %w = tensor.concat dim(0) %w0, %w1 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+      ...
+      %n0 = tensor.extract_slice %n[0, 0] [2, 8] [1, 1] {replica.shard_of_value} : tensor<4x8xf32> to tensor<2x8xf32>
+      %n1 = tensor.extract_slice %n[2, 0] [2, 8] [1, 1] {replica.shard_of_value} : tensor<4x8xf32> to tensor<2x8xf32>
+      return %n0, %n1 : tensor<2x8xf32>, tensor<2x8xf32>
+    }
+    ```
+  }];
+  let options = [Option<"variable", "variable", "std::string", /*default=*/"", "name of the variable">,
+    Option<"pieces", "pieces", "int64_t", /*default=*/"2", "number of pieces">,
+    Option<"required", "required", "bool", /*default=*/"false", "it is an error if the variable cannot be split">];
+  let dependentDialects = ["::mlir::tensor::TensorDialect", "::lockstep::device::DeviceDialect"];
+}
+
 def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
   let summary = "divides variables, and the computation of their new values, among the replicas";
   let description = [{
@@ -98,7 +137,8 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
     the link are the same, but half of them hide behind the forward pass; the
     update, and the memory of variables that nothing else reads (momentum,
     moments), are divided by the number of replicas. No result changes: parts
-    are summed in the same order.
+    are summed in the same order. The pieces of a variable that has been split
+    are gathered by one collective, next to each other.
 
     Where the replicas do not divide the number of elements, the parts are those
     of the tensor with zeros behind its last element; a variable of less than
@@ -136,7 +176,8 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"reassociate", "reassociate", "bool", /*default=*/"false", "add the elements of a divided value in another order">,
-    Option<"padFrom", "pad-from", "int64_t", /*default=*/"0", "bytes from which a variable is divided though its parts need padding">];
+    Option<"padFrom", "pad-from", "int64_t", /*default=*/"0", "bytes from which a variable is divided though its parts need padding">,
+    Option<"piecesRequired", "pieces-required", "bool", /*default=*/"false", "it is an error if a piece of a variable cannot be divided">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::lockstep::collective::CollectiveDialect"];
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "dialect/Replica/Strategy.h"
@@ -117,6 +118,8 @@ struct ShardVariables : impl::ShardVariablesPassBase<ShardVariables> {
       divide();
     else if (hasSpeculated)
       module.getBodyRegion().takeBody(original->getBodyRegion());
+    if (piecesRequired)
+      checkPieces();
   }
 
 private:
@@ -144,6 +147,18 @@ private:
                          "are padded only from " +
                          bytesText(padFrom) + " on");
     }
+  }
+
+  /// Emits an error for each piece of a variable that is not divided.
+  void checkPieces() {
+    for (auto variable : module.getOps<replica::VariableOp>())
+      if (variable->hasAttr(device::kShard) && !variable.getWholeShape()) {
+        emitError(getUpdateLocation(variable))
+            << "expected pieces of a variable that replicas can divide, found "
+            << textOf(variable)
+            << ": its new value does not depend on the same rows of sums alone";
+        signalPassFailure();
+      }
   }
 
   /// Returns whether the variable would have been divided.
@@ -193,6 +208,8 @@ private:
       variable.setWholeShape(type.getShape());
       variable.setType(part);
     }
+    for (const DividedUpdates &updates : steps)
+      joinPieces(updates.getFunction());
   }
 
   ModuleOp module;

@@ -12,6 +12,12 @@ from conftest import read_metrics, steps_of
 REPLICAS = 4
 ON = "--shard-update=on"
 EXAMPLES = {"digits-mlp": 30, "digits-cnn": 15, "language-model": 3}
+#: Variables whose gradients are exchanged in pieces of rows. The gradients of
+#: the language model are clipped by their norm, which needs them whole.
+PIECES = {
+    "digits-mlp": "--split=params/w1:4",
+    "digits-cnn": "--split=params/conv2/w:3,params/dense/w:8",
+}
 
 
 def inspected(tools, artifact):
@@ -23,9 +29,13 @@ def inspected(tools, artifact):
 # The optimizers are SGD with momentum and AdamW; momentum and moments are
 # stored in parts, the parameters too, and gathered by steps and evaluations.
 @pytest.mark.parametrize("executors", [1, 3])
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name, options",
+    [(name, [ON]) for name in EXAMPLES]
+    + [(name, [ON, pieces]) for name, pieces in PIECES.items()],
+)
 def test_training_has_the_same_bits(
-    tools, examples, compiled, tmp_path, name, executors
+    tools, examples, compiled, tmp_path, name, options, executors
 ):
     def run(folder, *options):
         example, metrics = examples(name), tmp_path / f"{folder}.jsonl"
@@ -37,7 +47,7 @@ def test_training_has_the_same_bits(
         last = f"checkpoint-{EXAMPLES[name]}.safetensors"
         return read_metrics(metrics), (tmp_path / folder / last).read_bytes()
 
-    assert run("whole") == run("divided", ON)
+    assert run("whole") == run("divided", *options)
 
 
 def test_each_replica_stores_a_part(tools, compiled):
@@ -57,6 +67,35 @@ def test_each_replica_stores_a_part(tools, compiled):
         assert bias["whole_type"] == "10xf32"
 
 
+# The gradient of a piece is a product of its own, and a gather has all pieces.
+def test_each_piece_is_exchanged_by_itself(tools, compiled):
+    artifact = inspected(
+        tools,
+        compiled(
+            "digits-mlp", "--replicas=4", ON, PIECES["digits-mlp"], "--bucket=none",
+        ),
+    )  # fmt: skip
+    pieces = {
+        variable["name"]: variable["shard"]
+        for variable in artifact["variables"]
+        if variable["shard"]
+    }
+    assert pieces == {
+        f"{tree}/w1.piece{i}": {"of": f"{tree}/w1", "first_row": 16 * i, "rows": 16}
+        for tree in ("params", "velocity")
+        for i in range(4)
+    }  # fmt: skip
+    (step,) = (
+        program for program in artifact["programs"] if program["name"] == "step"
+    )
+    exchanged = [
+        (collective["kind"], len(collective["operands"]), collective["bytes"])
+        for collective in step["collectives"]
+    ]
+    assert exchanged.count(("all_gather", 4, 4 * 16 * 128)) == 1
+    assert exchanged.count(("reduce_scatter", 1, 4 * 16 * 128)) == 4
+
+
 # A checkpoint has the whole variables, so that a run can continue with any
 # number of executors, and with or without parts.
 def test_checkpoints_are_interchangeable(tools, examples, compiled, tmp_path):
@@ -72,10 +111,12 @@ def test_checkpoints_are_interchangeable(tools, examples, compiled, tmp_path):
         return steps_of(read_metrics(metrics)), last.read_bytes()
 
     straight = run("straight", 40, 1)
+    pieces = PIECES["digits-mlp"]
     run("parts", 10, 2, ON)
     run("parts", 20, 1)
+    run("parts", 25, 3, ON, pieces)
     run("parts", 30, 1, ON)
-    assert run("parts", 40, 4, ON) == straight
+    assert run("parts", 40, 4, ON, pieces) == straight
 
 
 MODULE = """
@@ -124,6 +165,50 @@ def test_steps_by_hand(interpreted, replicas, shape):
         options=[(ON,), (ON, "--topology=ethernet-25g"), (ON, "--bucket=none"), (ON, "--overlap=false")],
         levels=["-O2"],
     )  # fmt: skip
+
+
+# Parts of pieces; where the replicas do not divide the elements of a piece, each
+# piece ends with padding, and the pieces are concatenated by a kernel.
+@pytest.mark.parametrize("replicas", [2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "shape, pieces", [((32,), 2), ((6, 16), 3), ((4, 8, 4), 4), ((64, 5), 2)]
+)
+def test_pieces_by_hand(interpreted, replicas, shape, pieces):
+    kind = "".join(f"{size}x" for size in shape) + "f32"
+    count = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    # Of a constant, each piece takes its rows if all elements are equal.
+    mask = "dense<0.25>"
+    x = np.resize(count % 5 - 2, (3 * replicas, *shape)).reshape(
+        3 * replicas * shape[0], *shape[1:]
+    )
+    split = (ON, f"--split=w:{pieces}")
+    interpreted(
+        MODULE.format(shape=kind, mask=mask).replace("dense<1.0>", "dense<1.5>"), replicas, {"x": x}, steps=3,
+        options=[split, (*split, "--topology=ethernet-25g"), (*split, "--bucket=none"), (*split, "--overlap=false")],
+        levels=["-O2"],
+    )  # fmt: skip
+
+
+# Of a variable that is split by name, all pieces must be divided.
+def test_pieces_that_cannot_be_divided(tools, examples, tmp_path):
+    def refused(name, split):
+        done = tools.run(
+            "lockstep-compile", examples(name).folder / "step.mlir", "--replicas=4", ON, f"--split={split}", "-o", tmp_path / "a.lockstep",
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 1
+        return done.stderr.splitlines()[0]
+
+    assert refused("language-model", "params/layers/0/up:2").endswith(
+        "error: expected pieces of a variable that replicas can divide, found variable 'params/layers/0/up.piece0' (64x512xf32): "
+        "its new value does not depend on the same rows of sums alone"
+    )
+    assert refused("digits-mlp", "params/w1:3").endswith(
+        "error: expected a variable that can be split into 3 pieces, found 'params/w1': it has 64 rows"
+    )
+    assert refused("digits-mlp", "w1:2") == (
+        "lockstep-compile: error: expected a variable that can be split into 2 pieces, found 'w1': it is unknown, or split already"
+    )
 
 
 # The gradients are clipped by their norm, and a step is left out if it is not

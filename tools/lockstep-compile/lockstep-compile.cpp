@@ -105,6 +105,14 @@ struct CommandLine {
                  clEnumValN(ShardUpdate::On, "on", "wherever possible"),
                  clEnumValN(ShardUpdate::Off, "off", "never")),
       cl::init(ShardUpdate::Auto), cl::cat(category)};
+  cl::opt<std::string> split{
+      "split",
+      cl::desc("split variables into pieces of rows, so that a piece of the "
+               "gradient is exchanged while the next one is computed: auto "
+               "(default), with --shard-update=auto, if a step then takes less "
+               "time by the cost model of the topology; NAME:N,..., into N "
+               "pieces, with --shard-update=on; none"),
+      cl::value_desc("mode"), cl::init("auto"), cl::cat(category)};
   cl::opt<std::string> topology{
       "topology",
       cl::desc("what the schedule is made for: host (default), ethernet-25g, "
@@ -284,6 +292,23 @@ bool readBucketMode(llvm::StringRef mode, CompileOptions &options) {
          options.bytesPerPack > 0;
 }
 
+/// Whether `mode` is one of `--split`.
+bool readSplitMode(llvm::StringRef mode, CompileOptions &options) {
+  options.splitVariables = mode == "auto";
+  if (mode == "none" || mode == "auto")
+    return true;
+  llvm::SmallVector<llvm::StringRef> splits;
+  mode.split(splits, ',');
+  return llvm::all_of(splits, [&](llvm::StringRef text) {
+    auto [name, count] = text.rsplit(':');
+    int64_t pieces = 0;
+    if (name.empty() || count.getAsInteger(10, pieces) || pieces < 2)
+      return false;
+    options.pieces[name.str()] = pieces;
+    return true;
+  });
+}
+
 /// Runs the passes. If the topology decides whether variables are divided, or
 /// memory is bounded, schedules are compared when the module has been lowered.
 mlir::LogicalResult compile(mlir::OwningOpRef<mlir::ModuleOp> &module,
@@ -372,6 +397,15 @@ int main(int argc, char **argv) {
   options.overlap = line.overlap;
   options.orderKernels = line.orderKernels;
   options.shardUpdate = line.shardUpdate;
+  if (!readSplitMode(line.split, options))
+    return fail("expected --split=auto, --split=none or --split=NAME:N,... "
+                "with names of variables and numbers of pieces above 1, found "
+                "'" +
+                line.split + "' [E_OPTION_VALUE]");
+  if (!options.pieces.empty() &&
+      (options.shardUpdate != ShardUpdate::On || !options.optimize))
+    return fail("expected -O2 and --shard-update=on with --split=" +
+                line.split);
   options.checkOrder = line.checkOrder;
   options.findExamples = line.findExamples;
   if (!line.targets.empty())

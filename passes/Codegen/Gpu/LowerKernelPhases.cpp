@@ -29,7 +29,7 @@ using namespace lockstep;
 using namespace mlir;
 
 /// Of intermediate buffers, so that threads access whole segments of memory.
-static constexpr int64_t kAlignment = 256;
+static constexpr int64_t kSegmentBytes = 256;
 
 /// Refuses what threads would execute several times, and assertions.
 static LogicalResult checkOperations(func::FuncOp function) {
@@ -73,7 +73,7 @@ static FailureOr<int64_t> chooseOffsets(func::FuncOp function,
     alloc->setAttr(kOffsetAttr, builder.getI64IntegerAttr(bytes));
     bytes += llvm::alignTo(type.getNumElements() *
                                getElementBytes(type.getElementType()),
-                           kAlignment);
+                           kSegmentBytes);
     return WalkResult::advance();
   });
   if (result.wasInterrupted())

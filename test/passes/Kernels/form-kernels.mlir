@@ -232,3 +232,33 @@ func.func @move(%rows: tensor<8x4xf32>, %i: index) -> tensor<8x4xf32> {
   %after = tensor.insert_slice %row into %rows[0, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<8x4xf32>
   return %after : tensor<8x4xf32>
 }
+
+// -----
+
+// Gathered tensors that are next to each other in memory are read as one by the kernel; others are concatenated by a kernel: those whose bytes
+// leave a gap, those in another order, and results of two collectives.
+collective.group @all
+// CHECK-LABEL: func.func @gathered(
+// CHECK: %[[R:.*]]:4 = collective.wait
+// CHECK: %[[VIEW:.*]] = tensor.concat dim(0) %[[R]]#1, %[[R]]#2 : (tensor<16xf32>, tensor<32xf32>) -> tensor<48xf32>
+// CHECK-NOT: tensor.concat
+// CHECK: device.invoke @{{.*}}(%[[VIEW]]) : (tensor<48xf32>) -> tensor<3x16xf32>
+// CHECK-DAG: device.invoke @{{.*}}(%[[R]]#0, %[[R]]#1) : (tensor<8xf32>, tensor<16xf32>) -> tensor<24xf32>
+// CHECK-DAG: device.invoke @{{.*}}(%[[R]]#2, %[[R]]#1) : (tensor<32xf32>, tensor<16xf32>) -> tensor<48xf32>
+// CHECK-DAG: device.invoke @{{.*}}(%[[R]]#3, %{{.*}}) : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+func.func @gathered(%a: tensor<4xf32>, %b: tensor<8xf32>, %c: tensor<16xf32>) -> (tensor<3x16xf32>, tensor<24xf32>, tensor<48xf32>, tensor<32xf32>) {
+  %h = collective.start all_gather none @all axis 0 (%a, %b, %c, %b : tensor<4xf32>, tensor<8xf32>, tensor<16xf32>, tensor<8xf32>)
+      -> <tensor<8xf32>, tensor<16xf32>, tensor<32xf32>, tensor<16xf32>>
+  %r:4 = collective.wait %h (%a, %b, %c, %b : tensor<4xf32>, tensor<8xf32>, tensor<16xf32>, tensor<8xf32>)
+      : <tensor<8xf32>, tensor<16xf32>, tensor<32xf32>, tensor<16xf32>> -> tensor<8xf32>, tensor<16xf32>, tensor<32xf32>, tensor<16xf32>
+  %h2 = collective.start all_gather none @all axis 0 (%b : tensor<8xf32>) -> <tensor<16xf32>>
+  %r2 = collective.wait %h2 (%b : tensor<8xf32>) : <tensor<16xf32>> -> tensor<16xf32>
+  %view = tensor.concat dim(0) %r#1, %r#2 : (tensor<16xf32>, tensor<32xf32>) -> tensor<48xf32>
+  %rows = tensor.expand_shape %view [[0, 1]] output_shape [3, 16] : tensor<48xf32> into tensor<3x16xf32>
+  %e = tensor.empty() : tensor<3x16xf32>
+  %s = linalg.exp ins(%rows : tensor<3x16xf32>) outs(%e : tensor<3x16xf32>) -> tensor<3x16xf32>
+  %gap = tensor.concat dim(0) %r#0, %r#1 : (tensor<8xf32>, tensor<16xf32>) -> tensor<24xf32>
+  %order = tensor.concat dim(0) %r#2, %r#1 : (tensor<32xf32>, tensor<16xf32>) -> tensor<48xf32>
+  %two = tensor.concat dim(0) %r#3, %r2 : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  return %s, %gap, %order, %two : tensor<3x16xf32>, tensor<24xf32>, tensor<48xf32>, tensor<32xf32>
+}

@@ -7,6 +7,7 @@
 // RUN: lockstep-check-plan %t/nested.mlir
 // RUN: lockstep-check-plan %t/groups.mlir
 // RUN: lockstep-check-plan %t/outputs.mlir
+// RUN: lockstep-check-plan %t/joined.mlir
 
 // Steps that are easy to plan wrongly: each is planned with and without reuse, and is proven to compute the same on memory as on tensors.
 
@@ -217,4 +218,30 @@ func.func @outputs(%w: tensor<4xf32> {device.binding = #device.binding<variable 
   return %a, %b, %w, %view, %a, %v, %n, %flat, %lr, %one, %rank, %a
       : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>,
         tensor<i32>, tensor<4xf32>
+}
+
+//--- joined.mlir
+// Gathered pieces that are next to each other in memory, with another member of the collective before them: one value, which is read when both
+// pieces are dead. The buffer that `@f` needs is not placed in them meanwhile.
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+replica.variable @b : tensor<8xf32> {whole_shape = array<i64: 16>}
+replica.variable @w0 : tensor<16xf32> {whole_shape = array<i64: 8, 4>}
+replica.variable @w1 : tensor<16xf32> {whole_shape = array<i64: 8, 4>}
+collective.group @all
+device.kernel @k(tensor<16xf32>) -> tensor<64xf32>
+device.kernel @f(tensor<64xf32>, tensor<32xf32>) -> tensor<64xf32> attributes {in_place = array<i64: 0>}
+device.kernel @g(tensor<64xf32>, tensor<16x4xf32>) -> tensor<16xf32>
+func.func @joined(%b: tensor<8xf32> {device.binding = #device.binding<variable "b">}, %w0: tensor<16xf32> {device.binding = #device.binding<variable "w0">},
+                  %w1: tensor<16xf32> {device.binding = #device.binding<variable "w1">})
+    -> (tensor<16xf32> {device.binding = #device.binding<variable "w0">}, tensor<16xf32> {device.binding = #device.binding<variable "w1">}) {
+  %h = collective.start all_gather none @all channel 0 axis 0 (%b, %w0, %w1 : tensor<8xf32>, tensor<16xf32>, tensor<16xf32>)
+      -> <tensor<16xf32>, tensor<32xf32>, tensor<32xf32>>
+  %r:3 = collective.wait %h (%b, %w0, %w1 : tensor<8xf32>, tensor<16xf32>, tensor<16xf32>)
+      : <tensor<16xf32>, tensor<32xf32>, tensor<32xf32>> -> tensor<16xf32>, tensor<32xf32>, tensor<32xf32>
+  %whole = tensor.concat dim(0) %r#1, %r#2 : (tensor<32xf32>, tensor<32xf32>) -> tensor<64xf32>
+  %rows = tensor.expand_shape %whole [[0, 1]] output_shape [16, 4] : tensor<64xf32> into tensor<16x4xf32>
+  %0 = device.invoke @k(%r#0) : (tensor<16xf32>) -> tensor<64xf32>
+  %1 = device.invoke @f(%0, %r#1) : (tensor<64xf32>, tensor<32xf32>) -> tensor<64xf32>
+  %2 = device.invoke @g(%1, %rows) : (tensor<64xf32>, tensor<16x4xf32>) -> tensor<16xf32>
+  return %2, %w0 : tensor<16xf32>, tensor<16xf32>
 }

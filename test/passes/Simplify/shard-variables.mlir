@@ -242,3 +242,49 @@ func.func @step(%w: tensor<3x3xi32> {device.binding = #device.binding<variable "
   return %n : tensor<3x3xi32>
 }
 }
+
+// -----
+
+// Only gathers of the pieces of one variable, in the order of rows, are joined: not those of the user, nor of other variables.
+// CHECK-LABEL: func.func @step(
+// CHECK: %[[H:.*]] = collective.start all_gather none @all axis 0(%{{.*}}, %{{.*}} : tensor<16xf32>, tensor<16xf32>) -> <tensor<32xf32>, tensor<32xf32>>
+// CHECK: %[[V:.*]]:2 = collective.wait %[[H]]
+// CHECK: collective.start all_gather none @all axis 0(%{{.*}} : tensor<16xf32>)
+// CHECK: %[[W:.*]] = collective.wait
+// CHECK: tensor.concat dim(0) %[[V]]#0, %[[V]]#1 : (tensor<32xf32>, tensor<32xf32>) -> tensor<64xf32>
+// CHECK: %[[SWAPPED:.*]] = tensor.concat dim(0) %[[V]]#1, %[[V]]#0
+// CHECK: %[[TWICE:.*]] = tensor.concat dim(0) %[[W]], %[[W]]
+// CHECK: collective.start all_gather none @pairs axis 0(
+// CHECK: %[[A:.*]] = collective.wait
+// CHECK: collective.start all_gather none @pairs axis 0(
+// CHECK: %[[B:.*]] = collective.wait
+// CHECK: tensor.concat dim(0) %[[A]], %[[B]]
+collective.group @pairs {ranks = array<i64: 0, 1>}
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2 : i64}
+replica.variable @v.piece0 : tensor<32xf32> {device.shard = #device.shard<"v" row 0 of 64>}
+replica.variable @v.piece1 : tensor<32xf32> {device.shard = #device.shard<"v" row 32 of 64>}
+replica.variable @w : tensor<32xf32>
+collective.group @all
+func.func @step(%v0: tensor<32xf32> {device.binding = #device.binding<variable "v.piece0">}, %v1: tensor<32xf32> {device.binding = #device.binding<variable "v.piece1">},
+    %w: tensor<32xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<32xf32> {device.binding = #device.binding<batch "x">},
+    %y: tensor<4xf32> {device.binding = #device.binding<batch "y">})
+    -> (tensor<32xf32> {device.binding = #device.binding<variable "v.piece0">}, tensor<32xf32> {device.binding = #device.binding<variable "v.piece1">},
+        tensor<32xf32> {device.binding = #device.binding<variable "w">}, tensor<64xf32> {device.binding = #device.binding<result "v">},
+        tensor<64xf32> {device.binding = #device.binding<result "swapped">}, tensor<64xf32> {device.binding = #device.binding<result "twice">},
+        tensor<16xf32> {device.binding = #device.binding<result "own">}) {
+  %v = tensor.concat dim(0) %v0, %v1 : (tensor<32xf32>, tensor<32xf32>) -> tensor<64xf32>
+  %swapped = tensor.concat dim(0) %v1, %v0 : (tensor<32xf32>, tensor<32xf32>) -> tensor<64xf32>
+  %twice = tensor.concat dim(0) %w, %w : (tensor<32xf32>, tensor<32xf32>) -> tensor<64xf32>
+  %ha = collective.start all_gather none @pairs axis 0 (%y : tensor<4xf32>) -> <tensor<8xf32>>
+  %a = collective.wait %ha (%y : tensor<4xf32>) : <tensor<8xf32>> -> tensor<8xf32>
+  %hb = collective.start all_gather none @pairs axis 0 (%y : tensor<4xf32>) -> <tensor<8xf32>>
+  %b = collective.wait %hb (%y : tensor<4xf32>) : <tensor<8xf32>> -> tensor<8xf32>
+  %own = tensor.concat dim(0) %a, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  %h = collective.start all_reduce sum @all (%x : tensor<32xf32>) -> <tensor<32xf32>>
+  %s = collective.wait %h (%x : tensor<32xf32>) : <tensor<32xf32>> -> tensor<32xf32>
+  %n0 = arith.addf %v0, %s : tensor<32xf32>
+  %n1 = arith.addf %v1, %s : tensor<32xf32>
+  %nw = arith.addf %w, %s : tensor<32xf32>
+  return %n0, %n1, %nw, %v, %swapped, %twice, %own
+      : tensor<32xf32>, tensor<32xf32>, tensor<32xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<16xf32>
+}

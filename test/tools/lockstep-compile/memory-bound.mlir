@@ -26,6 +26,11 @@
 // RUN: not lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --bucket=bytes:100000 --memory-bound=170000 -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=GIVEN
 // GIVEN: model.py:47:1: error: expected at most 170000 bytes in a process with one replica, found 177408 (173 KiB) with the schedule that needs least
 
+// RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --topology=ethernet-25g --shard-update=on --split=params/w1:2 --memory-bound=115000 --remarks=bound, -o %t.split.lockstep 2>&1 | FileCheck %s --check-prefix=SPLIT
+// RUN: lockstep-inspect %t.split.lockstep | FileCheck %s --check-prefix=PIECES
+// SPLIT: one with buckets of at most 16.0 KiB, no overlap needs 114496, and
+// PIECES: params/w1.piece1
+
 // The IR of earlier stages is that of the chosen schedule.
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --topology=ethernet-25g --memory-bound=120000 --stop-after=simplify | FileCheck %s --check-prefix=PARTS
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --memory-bound=170000 --stop-after=bucket | FileCheck %s --check-prefix=SINGLE

@@ -11,6 +11,9 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+#include <optional>
+
 using namespace lockstep;
 using namespace lockstep::test;
 using namespace mlir;
@@ -128,6 +131,26 @@ private:
     return success();
   }
 
+  /// The values that are next to each other in exactly the bytes of `range`, as
+  /// one; nullopt if there are none.
+  std::optional<Term> readAdjacent(const Range &range) {
+    std::map<int64_t, const Entry *> parts;
+    for (const Entry &entry : memory)
+      if (entry.range.overlaps(range))
+        parts[entry.range.begin] = &entry;
+    SmallVector<Term> operands;
+    int64_t next = range.begin;
+    for (auto [begin, part] : parts) {
+      if (begin != next)
+        return std::nullopt;
+      next = part->range.end;
+      operands.push_back(part->term);
+    }
+    if (operands.size() < 2 || next != range.end)
+      return std::nullopt;
+    return terms.apply("concat", operands);
+  }
+
   /// The value in exactly the bytes of `range`.
   FailureOr<Term> read(Operation *op, const Range &range) {
     for (const Flight &flight : flights)
@@ -140,6 +163,8 @@ private:
     for (const Entry &entry : memory)
       if (entry.range == range)
         return entry.term;
+    if (std::optional<Term> adjacent = readAdjacent(range))
+      return *adjacent;
     InFlightDiagnostic diag = op->emitError("reads bytes ")
                               << range.begin << " to " << range.end
                               << " of space '"

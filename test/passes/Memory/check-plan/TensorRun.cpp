@@ -18,7 +18,7 @@ using namespace mlir;
 
 bool lockstep::test::isPerReplica(ModuleOp module, StringRef name) {
   if (auto variable = module.lookupSymbol<replica::VariableOp>(name))
-    return variable.getSynchronization() == replica::Synchronization::OnRead;
+    return variable.isPerReplica();
   return false;
 }
 
@@ -87,6 +87,10 @@ private:
                     values[same->getResult(0)] = values.at(same->getOperand(0));
                     return success();
                   })
+              .Case<tensor::ConcatOp>([&](tensor::ConcatOp concat) {
+                values[concat] = terms.apply("concat", get(concat.getInputs()));
+                return success();
+              })
               .Default([&](Operation *other) { return runConstant(other); });
       if (failed(result))
         return failure();

@@ -1,0 +1,18 @@
+//===- JoinedGather.h - Gathered tensors next to each other -----*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_ANALYSIS_JOINEDGATHER_H
+#define LOCKSTEP_PASSES_ANALYSIS_JOINEDGATHER_H
+
+#include "mlir/IR/Operation.h"
+
+namespace lockstep {
+
+/// Whether `op` concatenates consecutive results of the wait for one
+/// collective, each with one dimension, and of so many bytes that they are
+/// stored next to each other without gaps. Then the concatenation is a view of
+/// their memory, and needs no kernel.
+bool isJoinedGather(mlir::Operation *op);
+
+} // namespace lockstep
+
+#endif // LOCKSTEP_PASSES_ANALYSIS_JOINEDGATHER_H
