@@ -2,9 +2,8 @@
 examples/digits-mlp, for measurements.
 
 The environment variable LAYERS names the widths, for example 784-1024-1024-10.
-BATCH is the number of rows of a replica's batch, by default 64, FACTORS the type
-of factors and results of products, by default that of the parameters, and PIECES
-the number of variables that have the rows of the first layer's weights.
+BATCH is the number of rows of a replica's batch, by default 64, and FACTORS the
+type of factors and results of products, by default that of the parameters.
 """
 
 import itertools
@@ -18,7 +17,6 @@ import lockstep
 BATCH = int(os.environ.get("BATCH", "64"))
 FACTORS = os.environ.get("FACTORS", "float32")
 LAYERS = [int(width) for width in os.environ["LAYERS"].split("-")]
-PIECES = int(os.environ.get("PIECES", "1"))
 MOMENTUM = 0.9
 
 batch_spec = {
@@ -40,23 +38,13 @@ def init(seed):
     ):
         params[f"w{i}"] = jax.random.normal(key, (m, n)) * (2 / m) ** 0.5
         params[f"b{i}"] = jnp.zeros(n)
-    if PIECES > 1:
-        for i, rows in enumerate(jnp.split(params.pop("w0"), PIECES)):
-            params[f"w0_{i}"] = rows
     return {"params": params, "velocity": jax.tree.map(jnp.zeros_like, params)}
 
 
 def logits(params, x):
     """Maps rows [B, LAYERS[0]] to class scores [B, LAYERS[-1]]."""
     for i in range(len(LAYERS) - 1):
-        x = x.astype(FACTORS)
-        if i == 0 and PIECES > 1:
-            x = sum(
-                columns @ params[f"w0_{piece}"].astype(FACTORS)
-                for piece, columns in enumerate(jnp.split(x, PIECES, axis=1))
-            )
-        else:
-            x = x @ params[f"w{i}"].astype(FACTORS)
+        x = x.astype(FACTORS) @ params[f"w{i}"].astype(FACTORS)
         x = x.astype(jnp.float32) + params[f"b{i}"]
         if i < len(LAYERS) - 2:
             x = jax.nn.relu(x)

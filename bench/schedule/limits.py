@@ -1,15 +1,14 @@
-"""What several streams, and collectives in pieces, could gain: simulated.
+"""What several streams, and gradients in pieces, gain: simulated.
 
     build/venv/bin/python bench/schedule/limits.py
     [--binaries=build/release/bin] [--replicas=8] [MODEL ...]
 
-A ratio is a simulated step time divided by that with default options, in which
-each collective has the link alone. With several streams, on which latencies
-overlap, the model is compiled for the topology with the key `streams`. For
-collectives in pieces, the rows of the perceptron's first layer, whose gradient
-is ready last and whose parameters are needed first, are variables of their own:
-a piece of the gradient is exchanged while the next one is computed, and its
-parameters are multiplied while the next ones arrive.
+A ratio is a simulated step time divided by that on a link which carries one
+collective at a time, each gradient at once. With several streams, on which
+latencies overlap, the model is compiled for the topology with the key
+`streams`. The pieces of a gradient are those that the compiler chooses; for the
+perceptron also fixed numbers of pieces of the first layer, whose gradient is
+ready last.
 """
 
 import json
@@ -42,11 +41,15 @@ def print_streams(names, binaries, replicas):
             folder = pathlib.Path(temporary)
             capture(name, folder, replicas)
             for topology in TOPOLOGIES:
-                usual = simulate(binaries, folder, topology, replicas)
+                usual = simulate(
+                    binaries, folder, topology, replicas, "--split=none"
+                )
                 cells = []
                 for count in STREAMS:
                     file = with_streams(topology, count, folder)
-                    step = simulate(binaries, folder, file, replicas)
+                    step = simulate(
+                        binaries, folder, file, replicas, "--split=none"
+                    )
                     ratio = step["seconds"] / usual["seconds"]
                     cells.append(f"{ratio:.3f}")
                 print(
@@ -56,23 +59,34 @@ def print_streams(names, binaries, replicas):
                 )
 
 
-def print_pieces(binaries, replicas):
-    print("\n| topology | ms a step |", end="")
+def print_pieces(names, binaries, replicas):
+    print("\n| model | topology | ms a step | chosen |", end="")
     print("".join(f" {count} pieces |" for count in PIECES))
-    print("|---" * (2 + len(PIECES)) + "|")
-    path, variables = MODELS["mlp"]
-    times = {topology: [] for topology in TOPOLOGIES}
-    for count in [1, *PIECES]:
-        MODELS["mlp in pieces"] = (path, variables | {"PIECES": str(count)})
+    print("|---" * (4 + len(PIECES)) + "|")
+    for name in names:
         with tempfile.TemporaryDirectory() as temporary:
             folder = pathlib.Path(temporary)
-            capture("mlp in pieces", folder, replicas)
-            for topology, own in times.items():
-                step = simulate(binaries, folder, topology, replicas)
-                own.append(step["seconds"])
-    for topology, (whole, *others) in times.items():
-        cells = " | ".join(f"{seconds / whole:.3f}" for seconds in others)
-        print(f"| {topology} | {whole * 1e3:.3f} | {cells} |")
+            capture(name, folder, replicas)
+            for topology in TOPOLOGIES:
+                modes = [["--split=none"], ["--split=auto"]]
+                if name == "mlp":
+                    modes += [
+                        ["--shard-update=on", f"--split=params/w0:{count}"]
+                        for count in PIECES
+                    ]
+                whole, *others = (
+                    simulate(binaries, folder, topology, replicas, *mode)[
+                        "seconds"
+                    ]
+                    for mode in modes
+                )
+                cells = [f"{seconds / whole:.3f}" for seconds in others]
+                cells += [""] * (1 + len(PIECES) - len(cells))
+                print(
+                    f"| {name} | {topology} | {whole * 1e3:.3f} | "
+                    f"{' | '.join(cells)} |",
+                    flush=True,
+                )
 
 
 def main():
@@ -81,7 +95,7 @@ def main():
         name for name in MODELS if name not in ("narrow", "resnet")
     ]
     print_streams(names, options.binaries, options.replicas)
-    print_pieces(options.binaries, options.replicas)
+    print_pieces(names, options.binaries, options.replicas)
 
 
 if __name__ == "__main__":
