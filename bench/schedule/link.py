@@ -8,10 +8,11 @@ each, exchange messages between hosts through the transport `slow`,
 whose link has a latency of 50 us and a bandwidth at which one bucket of all
 gradients takes as long as the kernels of a step. Steps with different schedules
 alternate; a round's ratio is the time with one bucket divided by that with
-others (above 1: faster than one bucket). In all but `default`, variables are
-whole; in `not moved`, buckets are optimal, but kernels are not moved for the
-link. The median is printed with the smallest and the largest, and the measured
-time divided by the simulated one.
+others (above 1: faster than one bucket). In all but `default` and `not split`,
+variables are whole; in `not split`, each gradient is exchanged at once; in `not
+moved`, buckets are optimal, but kernels are not moved for the link. The median
+is printed with the smallest and the largest, and the measured time divided by
+the simulated one.
 
 The rates of kernels in the topology are scaled so that the simulated time of
 kernels is that of a measured step without the link.
@@ -38,9 +39,10 @@ LATENCY = 50e-6
 ONE_BUCKET = "bytes:1000000000000"
 ONE = "one"
 #: Options of the compiler by name. By default the variables are divided among
-#: the replicas if that pays.
+#: the replicas, and split into pieces, if that pays.
 SCHEDULES = {
     "default": [],
+    "not split": ["--split=none"],
     "optimal": ["--shard-update=off"],
     "not moved": ["--shard-update=off", "--order-kernels=false"],
     "none": ["--shard-update=off", "--bucket=none"],

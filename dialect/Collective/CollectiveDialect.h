@@ -38,6 +38,11 @@ struct CommunicationResource
   llvm::StringRef getName() final { return "collective.communication"; }
 };
 
+/// The attribute of collectives that exchange the last two pieces of one
+/// gradient, a number. They do not share a bucket, so that the other pieces can
+/// be used while the link carries the last one.
+constexpr llvm::StringLiteral kLastPieceOf = "collective.last_piece_of";
+
 /// The properties of a kind of collective, from the table that compiler and
 /// runtime share.
 const runtime::CollectiveProperties &propertiesOf(Kind kind);

@@ -237,13 +237,20 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         << (collectiveText(start) + " " + reason).str();
   }
 
+  /// Why `start` cannot share a bucket with the collective before it.
+  static std::string whyDependent(collective::StartOp start) {
+    return start->hasAttr(collective::kLastPieceOf)
+               ? "it has another piece of the same gradient"
+               : "it depends on the result of the one before, or on a barrier "
+                 "or batch between them";
+  }
+
   /// Why the bucket before `start`, of `size` bytes, ends there; `limit` is
   /// what it would exceed.
   void explainEnd(collective::StartOp start, int64_t size, bool isDependent,
                   const std::string &limit) {
     if (isDependent)
-      missed(start, "begins a new bucket: it depends on the result of the one "
-                    "before, or on a barrier or batch between them");
+      missed(start, "begins a new bucket: " + whyDependent(start));
     else
       missed(start, "begins a new bucket: with the " + bytesText(size) +
                         " before it would exceed " + limit);
@@ -287,9 +294,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       std::string isReady =
           "it is ready at " + secondsText(members[next].ready);
       std::string reason =
-          members[next].first > begin
-              ? "it depends on the result of the one before, or on a barrier "
-                "or batch between them"
+          members[next].first > begin ? whyDependent(key.starts[next])
           : key.traffic.members[next].first > begin
               ? isReady +
                     ", and another collective depends on what is before it"

@@ -19,6 +19,9 @@ lockstep::findDependences(Block &block, ArrayRef<collective::StartOp> starts) {
   // For each operation, the number of members up to the last one on whose
   // result it depends.
   llvm::DenseMap<Operation *, size_t> after;
+  // For each gradient that is exchanged in pieces, the number of members up to
+  // the last one but one.
+  llvm::DenseMap<Attribute, size_t> afterPiece;
   size_t first = 0, seen = 0;
   for (Operation &op : block) {
     size_t latest = 0;
@@ -40,8 +43,13 @@ lockstep::findDependences(Block &block, ArrayRef<collective::StartOp> starts) {
       first = seen;
     if (auto it = startIndex.find(&op); it != startIndex.end()) {
       first = std::max(first, latest);
-      members[it->second].first = first;
       seen = it->second + 1;
+      if (Attribute piece = op.getAttr(collective::kLastPieceOf)) {
+        size_t &last = afterPiece[piece];
+        first = std::max(first, last);
+        last = seen;
+      }
+      members[it->second].first = first;
     }
   }
   return members;

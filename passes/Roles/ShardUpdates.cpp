@@ -35,6 +35,7 @@ struct ShardUpdates : impl::ShardUpdatesPassBase<ShardUpdates> {
   /// its operands. Dead code is removed after each round, so that when only
   /// slices of sums are left, the remaining uses of a sum are real.
   void runOnOperation() override {
+    dividedSums = 0;
     IRRewriter rewriter(&getContext());
     for (;;) {
       SmallVector<tensor::ExtractSliceOp> cuts, cutsOfSums;
@@ -123,6 +124,7 @@ private:
           llvm::range_size(wait->getUsers()) != cuts.size())
         continue;
       // Rows that several updates need are exchanged once.
+      ++dividedSums;
       llvm::MapVector<std::pair<ArrayRef<int64_t>, ArrayRef<int64_t>>, Value>
           exchanged;
       for (tensor::ExtractSliceOp cut : cuts) {
@@ -138,12 +140,15 @@ private:
       if (!gradients)
         continue;
       SmallVector<tensor::ExtractSliceOp> rows;
-      for (auto &[key, sum] : exchanged)
-        rows.push_back(sum.getDefiningOp<collective::WaitOp>()
-                           .getStart()
-                           .getInputs()
-                           .front()
-                           .getDefiningOp<tensor::ExtractSliceOp>());
+      for (auto [i, entry] : llvm::enumerate(exchanged)) {
+        collective::StartOp own =
+            entry.second.getDefiningOp<collective::WaitOp>().getStart();
+        rows.push_back(
+            own.getInputs().front().getDefiningOp<tensor::ExtractSliceOp>());
+        if (i + 2 >= exchanged.size())
+          own->setAttr(collective::kLastPieceOf,
+                       OpBuilder(own).getI64IntegerAttr(dividedSums));
+      }
       computeInPieces(rows);
     }
   }
@@ -222,6 +227,9 @@ private:
       if (isa<tensor::ExtractSliceOp>(generated))
         generated->setAttr(replica::kShardOfValue, builder.getUnitAttr());
   }
+
+  /// The number of sums that have been divided.
+  int64_t dividedSums = 0;
 };
 
 } // namespace

@@ -284,6 +284,10 @@ private:
                        types, start.getBytesPerPackAttr());
     for (auto [whole, own] : llvm::zip_equal(wait.getResults(), sums))
       parts[whole] = own;
+    if (Attribute piece = start->getAttr(collective::kLastPieceOf))
+      cast<WaitOp>(sums.front().getOwner())
+          .getStart()
+          ->setAttr(collective::kLastPieceOf, piece);
     replaced.insert({wait, start});
   }
 

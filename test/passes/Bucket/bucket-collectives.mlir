@@ -305,3 +305,27 @@ func.func @dependents(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %s2 = collective.wait %h2 (%own : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
   return %s1, %s2 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The last two pieces of one gradient do not share a bucket, but others join the last one, and pieces of different gradients share one.
+collective.group @all
+// CHECK-LABEL: func.func @pieces(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>, %[[Y:[a-z0-9]*]]: tensor<4xf32>, %[[Z:[a-z0-9]*]]: tensor<4xf32>
+// FREE: collective.start reduce_scatter sum @all axis 0(%[[X]] : tensor<4xf32>)
+// FREE: collective.start reduce_scatter sum @all axis 0(%[[Y]], %[[Z]], %[[X]] : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+// FREE-NOT: collective.start
+// BOUND: collective.start reduce_scatter sum @all axis 0(%[[X]] : tensor<4xf32>)
+// BOUND: collective.start reduce_scatter sum @all axis 0(%[[Y]], %[[Z]], %[[X]] : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+// BOUND-NOT: collective.start
+func.func @pieces(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %h0 = collective.start reduce_scatter sum @all axis 0 (%x : tensor<4xf32>) {collective.last_piece_of = 1} -> <tensor<2xf32>>
+  %a = collective.wait %h0 (%x : tensor<4xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+  %h1 = collective.start reduce_scatter sum @all axis 0 (%y : tensor<4xf32>) {collective.last_piece_of = 1} -> <tensor<2xf32>>
+  %b = collective.wait %h1 (%y : tensor<4xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+  %h2 = collective.start reduce_scatter sum @all axis 0 (%z : tensor<4xf32>) {collective.last_piece_of = 2} -> <tensor<2xf32>>
+  %c = collective.wait %h2 (%z : tensor<4xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+  %h3 = collective.start reduce_scatter sum @all axis 0 (%x : tensor<4xf32>) -> <tensor<2xf32>>
+  %d = collective.wait %h3 (%x : tensor<4xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+  return %a, %b, %c, %d : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
