@@ -199,7 +199,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                  "begins a new bucket: with the one before, an exchange with "
                  "a server would move behind another one");
         else
-          explainEnd(start, size, members[i].first > begin,
+          explainEnd(starts.slice(begin, i - begin), start, size,
+                     members[i].first > begin,
                      "bytes_per_pack, " + bytesText(bound));
         ends.push_back(i);
         begin = i;
@@ -237,20 +238,27 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         << (collectiveText(start) + " " + reason).str();
   }
 
-  /// Why `start` cannot share a bucket with the collective before it.
-  static std::string whyDependent(collective::StartOp start) {
-    return start->hasAttr(collective::kLastPieceOf)
-               ? "it has another piece of the same gradient"
+  /// Why `start` cannot share the bucket of the collectives before it.
+  static std::string whyDependent(ArrayRef<collective::StartOp> before,
+                                  collective::StartOp start) {
+    Attribute gradient = start->getAttr(collective::kLastPieceOf);
+    bool hasPiece =
+        gradient && llvm::any_of(before, [&](collective::StartOp other) {
+          return other->getAttr(collective::kLastPieceOf) == gradient;
+        });
+    return hasPiece
+               ? "the one before has another piece of the same gradient"
                : "it depends on the result of the one before, or on a barrier "
                  "or batch between them";
   }
 
-  /// Why the bucket before `start`, of `size` bytes, ends there; `limit` is
-  /// what it would exceed.
-  void explainEnd(collective::StartOp start, int64_t size, bool isDependent,
+  /// Why the bucket before `start`, with the collectives `before` of `size`
+  /// bytes, ends there; `limit` is what it would exceed.
+  void explainEnd(ArrayRef<collective::StartOp> before,
+                  collective::StartOp start, int64_t size, bool isDependent,
                   const std::string &limit) {
     if (isDependent)
-      missed(start, "begins a new bucket: " + whyDependent(start));
+      missed(start, "begins a new bucket: " + whyDependent(before, start));
     else
       missed(start, "begins a new bucket: with the " + bytesText(size) +
                         " before it would exceed " + limit);
@@ -263,7 +271,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     for (size_t end : ends.drop_back()) {
       int64_t size = sumBytes(members.slice(begin, end - begin));
       bool isDependent = members[end].first > begin;
-      explainEnd(starts[end], size, isDependent, limit);
+      explainEnd(starts.slice(begin, end - begin), starts[end], size,
+                 isDependent, limit);
       begin = end;
     }
   }
@@ -294,7 +303,9 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       std::string isReady =
           "it is ready at " + secondsText(members[next].ready);
       std::string reason =
-          members[next].first > begin ? whyDependent(key.starts[next])
+          members[next].first > begin
+              ? whyDependent(ArrayRef(key.starts).slice(begin, next - begin),
+                             key.starts[next])
           : key.traffic.members[next].first > begin
               ? isReady +
                     ", and another collective depends on what is before it"

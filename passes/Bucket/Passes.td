@@ -50,7 +50,8 @@ def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
     Collectives of one block, group, kind, reduction and element type that do
     not depend on each other become one with many operands, in the order in
     which they start. `bytes_per_pack`, if the user specifies it, bounds the
-    size of a bucket.
+    size of a bucket. The last two pieces of one gradient, whose starts have the
+    same `collective.last_piece_of`, do not share a bucket.
 
     With `plan`, the cost model of the module's topology decides: a bucket waits
     for its last member, but each collective has a latency, and the link carries

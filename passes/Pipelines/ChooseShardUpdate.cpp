@@ -127,6 +127,16 @@ bool areDivided(ModuleOp module, const std::map<std::string, int64_t> &pieces) {
   });
 }
 
+/// Why the variable `name` has not been split, or not been divided.
+std::string whyNotSplit(const std::string &name,
+                        ArrayRef<RemarkCollector::Entry> remarks) {
+  std::string text = "variable '" + name + "' is not split: ";
+  for (const RemarkCollector::Entry &remark : remarks)
+    if (StringRef(remark.message).starts_with(text))
+      return remark.message;
+  return text + "the replicas cannot divide its pieces";
+}
+
 /// "the gradients of 'params/w0' in 2 pieces, of 'params/w1' in 4 pieces"
 std::string piecesText(const std::map<std::string, int64_t> &pieces) {
   std::string text = pieces.size() == 1 ? "the gradient" : "the gradients";
@@ -211,8 +221,9 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
 
   double dividedSeconds = secondsOf(divided), wholeSeconds = secondsOf(whole);
   double atOnceSeconds = dividedSeconds;
-  // Variables of which more pieces gain nothing.
+  // Variables of which more pieces gain nothing, and why others are not split.
   std::set<std::string> refused;
+  std::vector<std::string> reasons;
   for (unsigned i = 0; i < kMostSplits && options.splitVariables; ++i) {
     SmallVector<std::string> awaited =
         listAwaited(*divided.scheduled, *topology, *replicas, dividedSeconds);
@@ -227,8 +238,11 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
     pieces = pieces == 0 ? 2 : 2 * pieces;
     if (failed(runStages(split, Stage::Lower, Stage::Simplify)))
       return failure();
-    if (!areDivided(*split.scheduled, split.options.pieces))
+    if (!areDivided(*split.scheduled, split.options.pieces)) {
+      if (pieces == 2)
+        reasons.push_back(whyNotSplit(*name, split.remarks));
       continue;
+    }
     if (failed(runStages(split, Stage::Simplify, Stage::Schedule)))
       return failure();
     double seconds = secondsOf(split);
@@ -245,6 +259,9 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
           secondsText(dividedSeconds) +
           " with variables divided among the replicas, and " +
           secondsText(wholeSeconds) + " with whole ones");
+  for (const std::string &reason : reasons)
+    remark::missed(location, decision(Stage::Simplify, "NotSplit", ""))
+        << reason;
   if (!choice.options.pieces.empty())
     remark::analysis(location, decision(Stage::Simplify, "Pieces", ""))
         << ("it takes " + secondsText(dividedSeconds) + " with " +

@@ -39,7 +39,9 @@ def ShardUpdatesPass : Pass<"shard-updates", "::mlir::func::FuncOp"> {
     ```
 
     With `gradients`, what is summed is computed slice by slice, too, also by
-    products, unless something else needs it whole.
+    products, unless something else needs it whole. The sums of the last two
+    slices have the attribute `collective.last_piece_of`, by which
+    `bucket-collectives` keeps them apart.
   }];
   let options = [Option<"gradients", "gradients", "bool", /*default=*/"false", "compute gradients from slices of their operands, too">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",

@@ -412,7 +412,7 @@ bool arePieces(func::FuncOp function, ArrayRef<WaitOp> waits) {
     auto piece =
         variable ? variable->getAttrOfType<device::ShardAttr>(device::kShard)
                  : nullptr;
-    if (!piece || piece.getFirstRow() != next ||
+    if (!piece || !variable.getWholeShape() || piece.getFirstRow() != next ||
         (next != 0 && piece.getOf() != of))
       return false;
     of = piece.getOf();

@@ -99,10 +99,11 @@ def SplitVariablesPass : Pass<"split-variables", "::mlir::ModuleOp"> {
     each piece from the rows of the gradient, which are computed by themselves,
     and `shard-variables` divides the pieces among the replicas.
 
-    Nothing changes if the pieces do not divide the rows, if the bytes of a
-    piece are no multiple of the alignment of tensors, if a variable that is
-    updated with it has another shape, or if an initial value in the module
-    is not the same for all elements.
+    Nothing changes if there is one replica, or one copy of variables; if the
+    pieces do not divide the rows, or their bytes are no multiple of the
+    alignment of tensors; or if a variable that is updated with it has another
+    shape, has different copies, is a shard, or has an initial value in the
+    module that is not the same for all elements.
 
     ```mlir
     // before
@@ -138,7 +139,7 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
     update, and the memory of variables that nothing else reads (momentum,
     moments), are divided by the number of replicas. No result changes: parts
     are summed in the same order. The pieces of a variable that has been split
-    are gathered by one collective, next to each other.
+    are gathered by one collective, next to each other, unless they are padded.
 
     Where the replicas do not divide the number of elements, the parts are those
     of the tensor with zeros behind its last element; a variable of less than

@@ -155,8 +155,11 @@ private:
       if (variable->hasAttr(device::kShard) && !variable.getWholeShape()) {
         emitError(getUpdateLocation(variable))
             << "expected pieces of a variable that replicas can divide, found "
-            << textOf(variable)
-            << ": its new value does not depend on the same rows of sums alone";
+            << textOf(variable) << ": "
+            << (reasons.contains(variable.getSymNameAttr())
+                    ? reasons.at(variable.getSymNameAttr())
+                    : "its new value is not computed from sums of the same "
+                      "rows alone");
         signalPassFailure();
       }
   }
@@ -170,6 +173,7 @@ private:
                    decision(Stage::Simplify, "NotDivided", name))
         << (textOf(it->second) +
             " is not divided among the replicas: " + reason);
+    reasons[name] = reason;
     variables.erase(it);
     return true;
   }
@@ -217,6 +221,8 @@ private:
   std::vector<DividedUpdates> steps;
   /// Where each variable gets a new value that depends on sums.
   llvm::DenseMap<StringAttr, Location> updated;
+  /// Why variables are not divided.
+  llvm::DenseMap<StringAttr, std::string> reasons;
   /// Those that are divided.
   llvm::MapVector<StringAttr, replica::VariableOp> variables;
 };

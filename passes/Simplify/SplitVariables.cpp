@@ -136,9 +136,15 @@ private:
              " bytes, no multiple of " + std::to_string(kAlignment);
     if (each->hasAttr(device::kShard))
       return text + " is a shard of another variable";
-    for (int64_t i = 0; i < pieces; ++i)
-      if (std::string name = nameOf(each.getSymName(), i); symbols.lookup(name))
+    auto variables = getOperation().getOps<replica::VariableOp>();
+    for (int64_t i = 0; i < pieces; ++i) {
+      std::string name = nameOf(each.getStoredName(), i);
+      if (symbols.lookup(nameOf(each.getSymName(), i)) ||
+          llvm::any_of(variables, [&](replica::VariableOp other) {
+            return other.getStoredName() == name;
+          }))
         return "there is a variable '" + name + "'";
+    }
     if (each.isPerReplica())
       return text + " differs between the replicas";
     if (each.getInitialAttr() && !each.getInitialAttr().isSplat())

@@ -201,7 +201,7 @@ def test_pieces_that_cannot_be_divided(tools, examples, tmp_path):
 
     assert refused("language-model", "params/layers/0/up:2").endswith(
         "error: expected pieces of a variable that replicas can divide, found variable 'params/layers/0/up.piece0' (64x512xf32): "
-        "its new value does not depend on the same rows of sums alone"
+        "its new value is not computed from sums of the same rows alone"
     )
     assert refused("digits-mlp", "params/w1:3").endswith(
         "error: expected a variable that can be split into 3 pieces, found 'params/w1': it has 64 rows"

@@ -304,8 +304,7 @@ bool readSplitMode(llvm::StringRef mode, CompileOptions &options) {
     int64_t pieces = 0;
     if (name.empty() || count.getAsInteger(10, pieces) || pieces < 2)
       return false;
-    options.pieces[name.str()] = pieces;
-    return true;
+    return options.pieces.try_emplace(name.str(), pieces).second;
   });
 }
 

@@ -23,6 +23,23 @@ func.func @merge() {
 
 // -----
 
+// The last two pieces of a gradient do not share a bucket; a barrier is another reason.
+// CHECK-DAG: model.py:12:3: remark: [Missed] {{.*}}begins a new bucket: the one before has another piece of the same gradient
+// CHECK-DAG: model.py:14:3: remark: [Missed] {{.*}}begins a new bucket: it depends on the result of the one before, or on a barrier or batch between them
+collective.group @all
+func.func @pieces(%x: tensor<4xf32>) {
+  %h0 = collective.start reduce_scatter sum @all axis 0 (%x : tensor<4xf32>) {collective.last_piece_of = 1} -> <tensor<2xf32>> loc("model.py":11:3)
+  %a = collective.wait %h0 (%x : tensor<4xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+  %h1 = collective.start reduce_scatter sum @all axis 0 (%x : tensor<4xf32>) {collective.last_piece_of = 1} -> <tensor<2xf32>> loc("model.py":12:3)
+  %b = collective.wait %h1 (%x : tensor<4xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+  collective.barrier @all
+  %h2 = collective.start reduce_scatter sum @all axis 0 (%x : tensor<4xf32>) {collective.last_piece_of = 2} -> <tensor<2xf32>> loc("model.py":14:3)
+  %c = collective.wait %h2 (%x : tensor<4xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+  return
+}
+
+// -----
+
 // Remarks for a collective that depends on an earlier one, for one that differs from all others, and for one whose kind is not merged.
 // CHECK-DAG: model.py:5:3: remark: [Missed] {{.*}}broadcast of 4xf32 (16 B) not in a bucket: its kind is sent alone
 // CHECK-DAG: model.py:4:3: remark: [Missed] {{.*}}all_reduce max of 4xi32 (16 B) shares no bucket: others differ in reduction, element type

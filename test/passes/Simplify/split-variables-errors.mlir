@@ -85,4 +85,4 @@ replica.variable @w : tensor<2x16xf32> {device.shard = #device.shard<"table" row
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2 : i64}
 // expected-error @below {{found 'w': there is a variable 'w.piece1'}}
 replica.variable @w : tensor<2x16xf32>
-replica.variable @w.piece1 : tensor<2x16xf32>
+replica.variable @other : tensor<2x16xf32> {path = "w.piece1"}
