@@ -224,7 +224,8 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
   // Variables of which more pieces gain nothing, and why others are not split.
   std::set<std::string> refused;
   std::vector<std::string> reasons;
-  for (unsigned i = 0; i < kMostSplits && options.splitVariables; ++i) {
+  bool maySplit = options.splitVariables && dividedSeconds < wholeSeconds;
+  for (unsigned i = 0; i < kMostSplits && maySplit; ++i) {
     SmallVector<std::string> awaited =
         listAwaited(*divided.scheduled, *topology, *replicas, dividedSeconds);
     auto name = llvm::find_if_not(awaited, [&](const std::string &each) {
