@@ -43,7 +43,8 @@ def ShardUpdatesPass : Pass<"shard-updates", "::mlir::func::FuncOp"> {
     slices have the attribute `collective.last_piece_of`, by which
     `bucket-collectives` keeps them apart.
   }];
-  let options = [Option<"gradients", "gradients", "bool", /*default=*/"false", "compute gradients from slices of their operands, too">];
+  let options = [Option<"gradients", "gradients", "bool", /*default=*/"false",
+    "compute gradients from slices of their operands, too">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::lockstep::collective::CollectiveDialect"];
 }

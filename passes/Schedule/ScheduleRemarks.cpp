@@ -84,9 +84,12 @@ void ScheduleRemarks::explain(collective::StartOp start) {
 
   // The first use of the results.
   Operation *user = nullptr;
-  for (Operation *candidate : wait->getUsers())
-    if (Operation *ancestor = block.findAncestorOpInBlock(*candidate);
-        ancestor && (!user || position(ancestor) < position(user)))
+  SmallVector<Operation *> users(wait->getUsers());
+  for (unsigned i = 0; i < users.size(); ++i)
+    if (isJoinedGather(users[i]))
+      llvm::append_range(users, users[i]->getUsers());
+    else if (Operation *ancestor = block.findAncestorOpInBlock(*users[i]);
+             ancestor && (!user || position(ancestor) < position(user)))
       user = ancestor;
   if (user)
     text += "; its first use is " + operationText(user);

@@ -107,23 +107,32 @@ def SplitVariablesPass : Pass<"split-variables", "::mlir::ModuleOp"> {
 
     ```mlir
     // before
-    func.func @step(%w: tensor<4x8xf32> {device.binding = #device.binding<variable "w">}, ...) -> (tensor<4x8xf32> {... variable "w"}) {
+    func.func @step(%w: tensor<4x8xf32> {... variable "w"}, ...)
+        -> (tensor<4x8xf32> {... variable "w"}) {
       ...
       return %n : tensor<4x8xf32>
     }
     // after, 2 pieces
-    func.func @step(%w0: tensor<2x8xf32> {device.binding = #device.binding<variable "w.piece0">}, %w1: ...) -> (tensor<2x8xf32> {... variable "w.piece0"}, ...) {
-      %w = tensor.concat dim(0) %w0, %w1 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+    func.func @step(%w0: tensor<2x8xf32> {... variable "w.piece0"},
+                    %w1: tensor<2x8xf32> {... variable "w.piece1"}, ...)
+        -> (tensor<2x8xf32> {... variable "w.piece0"},
+            tensor<2x8xf32> {... variable "w.piece1"}) {
+      %w = tensor.concat dim(0) %w0, %w1 : ... -> tensor<4x8xf32>
       ...
-      %n0 = tensor.extract_slice %n[0, 0] [2, 8] [1, 1] {replica.shard_of_value} : tensor<4x8xf32> to tensor<2x8xf32>
-      %n1 = tensor.extract_slice %n[2, 0] [2, 8] [1, 1] {replica.shard_of_value} : tensor<4x8xf32> to tensor<2x8xf32>
+      %n0 = tensor.extract_slice %n[0, 0] [2, 8] [1, 1]
+          {replica.shard_of_value} : tensor<4x8xf32> to tensor<2x8xf32>
+      %n1 = tensor.extract_slice %n[2, 0] [2, 8] [1, 1]
+          {replica.shard_of_value} : tensor<4x8xf32> to tensor<2x8xf32>
       return %n0, %n1 : tensor<2x8xf32>, tensor<2x8xf32>
     }
     ```
   }];
-  let options = [Option<"variable", "variable", "std::string", /*default=*/"", "name of the variable">,
+  let options = [
+    Option<"variable", "variable", "std::string", /*default=*/"",
+      "name of the variable">,
     Option<"pieces", "pieces", "int64_t", /*default=*/"2", "number of pieces">,
-    Option<"required", "required", "bool", /*default=*/"false", "it is an error if the variable cannot be split">];
+    Option<"required", "required", "bool", /*default=*/"false",
+      "it is an error if the variable cannot be split">];
   let dependentDialects = ["::mlir::tensor::TensorDialect", "::lockstep::device::DeviceDialect"];
 }
 

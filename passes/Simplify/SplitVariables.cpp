@@ -230,7 +230,7 @@ private:
       OpBuilder builder(first);
       SmallVector<Value> rows(body.getArguments().slice(i + 1, names.size()));
       whole.replaceAllUsesWith(tensor::ConcatOp::create(
-          builder, loc, whole.getType(), /*dim=*/0, rows));
+          builder, first->getLoc(), whole.getType(), /*dim=*/0, rows));
       (void)function.eraseArgument(i);
       i += names.size() - 1;
     }

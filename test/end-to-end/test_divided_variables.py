@@ -3,6 +3,7 @@ results, checkpoints, programs that read them.
 """
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -94,6 +95,21 @@ def test_each_piece_is_exchanged_by_itself(tools, compiled):
     ]
     assert exchanged.count(("all_gather", 4, 4 * 16 * 128)) == 1
     assert exchanged.count(("reduce_scatter", 1, 4 * 16 * 128)) == 4
+
+
+# The gather of the pieces is at the line of the first use, which the remark
+# names, not the view of the pieces.
+def test_the_gather_of_pieces_is_explained(tools, examples, tmp_path):
+    remarks = tools.run(
+        "lockstep-compile", examples("digits-mlp").folder / "step.mlir", "--replicas=4", ON, PIECES["digits-mlp"], "--topology=ethernet-25g", "--bucket=none",
+        "--remarks=schedule", "-o", tmp_path / "a.lockstep",
+    ).stderr.splitlines()  # fmt: skip
+    (gather,) = (
+        line for line in remarks if "all_gather of 4 tensors (8.00 KiB)" in line
+    )
+    assert re.match(
+        r"\S*model.py:37: .*; its first use is @step_0_logits_", gather
+    )
 
 
 # A checkpoint has the whole variables, so that a run can continue with any

@@ -10,6 +10,7 @@
 #include "passes/Remarks/Remarks.h"
 #include "runtime/artifact/Signature.h"
 #include "tools/lockstep-compile/ErrorFile.h"
+#include "tools/lockstep-compile/Modes.h"
 #include "tools/lockstep-compile/ReadableIR.h"
 #include "tools/support/NumberParser.h"
 
@@ -279,33 +280,6 @@ writeOutput(llvm::StringRef name,
   std::error_code code;
   llvm::raw_fd_ostream stream(name, code);
   return code ? llvm::errorCodeToError(code) : checked(stream);
-}
-
-/// Reads the value of --bucket. Returns false if it is none of the modes.
-bool readBucketMode(llvm::StringRef mode, CompileOptions &options) {
-  options.bucket = mode != "none";
-  options.planBuckets = mode == "optimal";
-  if (mode == "none" || mode == "optimal")
-    return true;
-  return mode.consume_front("bytes:") &&
-         !mode.getAsInteger(10, options.bytesPerPack) &&
-         options.bytesPerPack > 0;
-}
-
-/// Whether `mode` is one of `--split`.
-bool readSplitMode(llvm::StringRef mode, CompileOptions &options) {
-  options.splitVariables = mode == "auto";
-  if (mode == "none" || mode == "auto")
-    return true;
-  llvm::SmallVector<llvm::StringRef> splits;
-  mode.split(splits, ',');
-  return llvm::all_of(splits, [&](llvm::StringRef text) {
-    auto [name, count] = text.rsplit(':');
-    int64_t pieces = 0;
-    if (name.empty() || count.getAsInteger(10, pieces) || pieces < 2)
-      return false;
-    return options.pieces.try_emplace(name.str(), pieces).second;
-  });
 }
 
 /// Runs the passes. If the topology decides whether variables are divided, or

@@ -28,7 +28,7 @@
 
 // RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --topology=ethernet-25g --shard-update=on --split=params/w1:2 --memory-bound=115000 --remarks=bound, -o %t.split.lockstep 2>&1 | FileCheck %s --check-prefix=SPLIT
 // RUN: lockstep-inspect %t.split.lockstep | FileCheck %s --check-prefix=PIECES
-// SPLIT: one with buckets of at most 16.0 KiB, no overlap needs 114496, and
+// SPLIT: one with optimal buckets, no overlap needs 113024, and
 // PIECES: params/w1.piece1
 
 // The IR of earlier stages is that of the chosen schedule.
