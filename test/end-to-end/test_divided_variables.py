@@ -104,12 +104,14 @@ def test_the_gather_of_pieces_is_explained(tools, examples, tmp_path):
         "lockstep-compile", examples("digits-mlp").folder / "step.mlir", "--replicas=4", ON, PIECES["digits-mlp"], "--topology=ethernet-25g", "--bucket=none",
         "--remarks=schedule", "-o", tmp_path / "a.lockstep",
     ).stderr.splitlines()  # fmt: skip
-    (gather,) = (
+    gathers = [
         line for line in remarks if "all_gather of 4 tensors (8.00 KiB)" in line
-    )
-    assert re.match(
-        r"\S*model.py:37: .*; its first use is @step_0_logits_", gather
-    )
+    ]
+    for gather, program in zip(gathers, ("step", "evaluate"), strict=True):
+        assert re.search(
+            rf"model.py:37: .*; its first use is @{program}_1_logits_matmul \(model.py:37\)",
+            gather,
+        )
 
 
 # A checkpoint has the whole variables, so that a run can continue with any
