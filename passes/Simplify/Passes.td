@@ -133,7 +133,8 @@ def SplitVariablesPass : Pass<"split-variables", "::mlir::ModuleOp"> {
     Option<"pieces", "pieces", "int64_t", /*default=*/"2", "number of pieces">,
     Option<"required", "required", "bool", /*default=*/"false",
       "it is an error if the variable cannot be split">];
-  let dependentDialects = ["::mlir::tensor::TensorDialect", "::lockstep::device::DeviceDialect"];
+  let dependentDialects = ["::mlir::tensor::TensorDialect",
+    "::lockstep::device::DeviceDialect"];
 }
 
 def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
@@ -186,8 +187,10 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"reassociate", "reassociate", "bool", /*default=*/"false", "add the elements of a divided value in another order">,
-    Option<"padFrom", "pad-from", "int64_t", /*default=*/"0", "bytes from which a variable is divided though its parts need padding">,
-    Option<"piecesRequired", "pieces-required", "bool", /*default=*/"false", "it is an error if a piece of a variable cannot be divided">];
+    Option<"padFrom", "pad-from", "int64_t", /*default=*/"0",
+      "bytes from which a variable is divided though its parts need padding">,
+    Option<"piecesRequired", "pieces-required", "bool", /*default=*/"false",
+      "it is an error if a piece of a variable cannot be divided">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::lockstep::collective::CollectiveDialect"];
 }

@@ -191,12 +191,17 @@ private:
     symbols.erase(whole);
   }
 
-  DictionaryAttr bindTo(DictionaryAttr attributes, StringAttr name) {
-    NamedAttrList list(attributes);
-    list.set("device.binding",
-             device::BindingAttr::get(&getContext(),
-                                      device::BindingKind::Variable, name));
-    return list.getDictionary(&getContext());
+  /// The attributes of an argument or a result for each variable of `names`
+  /// that takes the place of the one which has `attributes`.
+  SmallVector<DictionaryAttr> bindTo(ArrayRef<StringAttr> names,
+                                     DictionaryAttr attributes) {
+    return llvm::map_to_vector(names, [&](StringAttr name) {
+      NamedAttrList list(attributes);
+      list.set("device.binding",
+               device::BindingAttr::get(&getContext(),
+                                        device::BindingKind::Variable, name));
+      return list.getDictionary(&getContext());
+    });
   }
 
   /// The argument that is bound to the variable becomes one for each piece.
@@ -208,11 +213,10 @@ private:
       if (getBoundVariable(function, whole) != name)
         continue;
       Location loc = whole.getLoc();
-      DictionaryAttr attributes = function.getArgAttrDict(i);
+      SmallVector<DictionaryAttr> bindings =
+          bindTo(names, function.getArgAttrDict(i));
       SmallVector<unsigned> positions(names.size(), i + 1);
       SmallVector<Type> types(names.size(), pieceType);
-      SmallVector<DictionaryAttr> bindings = llvm::map_to_vector(
-          names, [&](StringAttr piece) { return bindTo(attributes, piece); });
       SmallVector<Location> locations(names.size(), loc);
       (void)function.insertArguments(positions, types, bindings, locations);
       if (whole.use_empty()) {
@@ -244,7 +248,8 @@ private:
       if (getBoundVariable(function, i) != name)
         continue;
       Value whole = terminator->getOperand(i);
-      DictionaryAttr attributes = function.getResultAttrDict(i);
+      SmallVector<DictionaryAttr> bindings =
+          bindTo(names, function.getResultAttrDict(i));
       OpBuilder builder(terminator);
       SmallVector<OpFoldResult> offsets(pieceType.getRank(),
                                         builder.getIndexAttr(0)),
@@ -260,8 +265,6 @@ private:
       }
       SmallVector<unsigned> positions(names.size(), i + 1);
       SmallVector<Type> types(names.size(), pieceType);
-      SmallVector<DictionaryAttr> bindings = llvm::map_to_vector(
-          names, [&](StringAttr piece) { return bindTo(attributes, piece); });
       (void)function.insertResults(positions, types, bindings);
       (void)function.eraseResult(i);
       terminator->setOperands(i, 1, rows);
