@@ -20,7 +20,7 @@ lockstep::findDependences(Block &block, ArrayRef<collective::StartOp> starts) {
   // result it depends.
   llvm::DenseMap<Operation *, size_t> after;
   // For each gradient that is exchanged in pieces, the number of members up to
-  // the last one but one.
+  // the last piece so far, of those that are kept apart.
   llvm::DenseMap<Attribute, size_t> afterPiece;
   size_t first = 0, seen = 0;
   for (Operation &op : block) {

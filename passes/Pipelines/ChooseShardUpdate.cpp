@@ -265,7 +265,7 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
         << reason;
   if (!choice.options.pieces.empty())
     remark::analysis(location, decision(Stage::Simplify, "Pieces", ""))
-        << ("it takes " + secondsText(dividedSeconds) + " with " +
+        << ("a step takes " + secondsText(dividedSeconds) + " with " +
             piecesText(choice.options.pieces) + ", and " +
             secondsText(atOnceSeconds) +
             " with each gradient exchanged at "
