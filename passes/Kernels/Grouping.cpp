@@ -4,7 +4,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
-#include "passes/Analysis/JoinedGather.h"
+#include "passes/Analysis/Views.h"
 #include "passes/Kernels/SharedLoops.h"
 #include "passes/Kernels/Structure.h"
 

@@ -5,7 +5,6 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
-#include "passes/Analysis/JoinedGather.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -71,12 +70,6 @@ SmallVector<OpFoldResult> lockstep::getDynamicSizes(Value tensor) {
       sizes.push_back(value);
   }
   return sizes;
-}
-
-bool lockstep::isView(Operation *op) {
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
-             op) ||
-         isJoinedGather(op);
 }
 
 bool lockstep::hasKnownSizes(Value tensor) {

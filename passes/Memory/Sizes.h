@@ -4,6 +4,7 @@
 #define LOCKSTEP_PASSES_MEMORY_SIZES_H
 
 #include "dialect/Interfaces/ElementBytes.h"
+#include "passes/Analysis/Views.h"
 
 #include "mlir/IR/OpDefinition.h"
 
@@ -14,10 +15,6 @@ int64_t getByteSize(mlir::Value tensor);
 
 /// The sizes of the dynamic dimensions of `tensor`, in order, of type `index`.
 llvm::SmallVector<mlir::OpFoldResult> getDynamicSizes(mlir::Value tensor);
-
-/// Whether the result of `op` has the same bytes as its operand, with another
-/// shape.
-bool isView(mlir::Operation *op);
 
 /// Whether the sizes of `tensor`, and their bounds, are known in the step.
 bool hasKnownSizes(mlir::Value tensor);

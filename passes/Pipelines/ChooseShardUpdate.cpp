@@ -268,7 +268,6 @@ lockstep::chooseShardUpdate(ModuleOp lowered, CompileOptions options,
         << ("a step takes " + secondsText(dividedSeconds) + " with " +
             piecesText(choice.options.pieces) + ", and " +
             secondsText(atOnceSeconds) +
-            " with each gradient exchanged at "
-            "once");
+            " with each gradient exchanged at once");
   return choice;
 }

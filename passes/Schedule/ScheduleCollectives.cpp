@@ -25,10 +25,10 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Analysis/BlockDependences.h"
-#include "passes/Analysis/JoinedGather.h"
 #include "passes/Analysis/ModuleTopology.h"
 #include "passes/Analysis/OperationTimes.h"
 #include "passes/Analysis/UniformityAnalysis.h"
+#include "passes/Analysis/Views.h"
 #include "passes/Passes.h"
 #include "passes/Schedule/ScheduleRemarks.h"
 
@@ -87,9 +87,7 @@ private:
       return Priority::Last;
     // What needs no command: a collective of a reshaped operand starts as soon
     // as the operand is computed.
-    if (op->hasTrait<OpTrait::ConstantLike>() ||
-        isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) ||
-        isJoinedGather(op))
+    if (op->hasTrait<OpTrait::ConstantLike>() || isView(op))
       return Priority::Free;
     if (isa<collective::StartOp>(op))
       return Priority::Start;

@@ -3,7 +3,7 @@
 #include "passes/Schedule/ScheduleRemarks.h"
 
 #include "dialect/Interfaces/ElementBytes.h"
-#include "passes/Analysis/JoinedGather.h"
+#include "passes/Analysis/Views.h"
 #include "passes/Remarks/Remarks.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -58,9 +58,7 @@ ScheduleRemarks::kernelsBetween(unsigned first, unsigned last) const {
 
 Operation *ScheduleRemarks::producerOf(Value value) const {
   Operation *producer = value.getDefiningOp();
-  while (producer &&
-         (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(producer) ||
-          isJoinedGather(producer)))
+  while (producer && isView(producer))
     producer = producer->getOperand(0).getDefiningOp();
   return producer ? block.findAncestorOpInBlock(*producer) : nullptr;
 }
@@ -86,7 +84,7 @@ void ScheduleRemarks::explain(collective::StartOp start) {
   Operation *user = nullptr;
   SmallVector<Operation *> users(wait->getUsers());
   for (unsigned i = 0; i < users.size(); ++i)
-    if (isJoinedGather(users[i]))
+    if (isView(users[i]))
       llvm::append_range(users, users[i]->getUsers());
     else if (Operation *ancestor = block.findAncestorOpInBlock(*users[i]);
              ancestor && (!user || position(ancestor) < position(user)))

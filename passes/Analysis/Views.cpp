@@ -1,6 +1,6 @@
-//===- JoinedGather.cpp ---------------------------------------------------===//
+//===- Views.cpp ----------------------------------------------------------===//
 
-#include "passes/Analysis/JoinedGather.h"
+#include "passes/Analysis/Views.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
@@ -24,4 +24,10 @@ bool lockstep::isJoinedGather(Operation *op) {
                first.getResultNumber() + input.index() &&
            type.hasStaticShape() && getByteSize(type) % kAlignment == 0;
   });
+}
+
+bool lockstep::isView(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+             op) ||
+         isJoinedGather(op);
 }

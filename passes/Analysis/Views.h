@@ -1,7 +1,7 @@
-//===- JoinedGather.h - Gathered tensors next to each other -----*- C++ -*-===//
+//===- Views.h - Operations that need no command ----------------*- C++ -*-===//
 
-#ifndef LOCKSTEP_PASSES_ANALYSIS_JOINEDGATHER_H
-#define LOCKSTEP_PASSES_ANALYSIS_JOINEDGATHER_H
+#ifndef LOCKSTEP_PASSES_ANALYSIS_VIEWS_H
+#define LOCKSTEP_PASSES_ANALYSIS_VIEWS_H
 
 #include "mlir/IR/Operation.h"
 
@@ -13,6 +13,10 @@ namespace lockstep {
 /// their memory, and needs no kernel.
 bool isJoinedGather(mlir::Operation *op);
 
+/// Whether the result of an operation of a step is its operand in another
+/// shape, or adjacent operands: in the same memory.
+bool isView(mlir::Operation *op);
+
 } // namespace lockstep
 
-#endif // LOCKSTEP_PASSES_ANALYSIS_JOINEDGATHER_H
+#endif // LOCKSTEP_PASSES_ANALYSIS_VIEWS_H
