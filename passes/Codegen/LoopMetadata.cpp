@@ -9,6 +9,10 @@
 
 using namespace mlir;
 
+/// Upstream's conversions copy attributes with the prefix of the LLVM dialect
+/// from a loop to the branch that repeats it.
+static constexpr StringLiteral kLoopMark = "llvm.loop_annotation";
+
 void lockstep::setParallel(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
   auto group = LLVM::AccessGroupAttr::get(
@@ -20,7 +24,14 @@ void lockstep::setParallel(scf::ForOp loop) {
       /*peeled=*/{}, /*unswitch=*/{},
       /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{},
       /*parallelAccesses=*/{group});
-  loop->setAttr("llvm.loop_annotation", annotation);
+  loop->setDiscardableAttr(kLoopMark, annotation);
+}
+
+void lockstep::adoptLoopMarks(ModuleOp module) {
+  module.walk([](LLVM::BrOp branch) {
+    if (Attribute mark = branch->removeDiscardableAttr(kLoopMark))
+      branch.setLoopAnnotationAttr(cast<LLVM::LoopAnnotationAttr>(mark));
+  });
 }
 
 /// The access group that the loop's metadata names, or null.

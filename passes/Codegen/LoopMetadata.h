@@ -16,6 +16,11 @@ namespace lockstep {
 /// operations in place.
 void setParallel(mlir::scf::ForOp loop);
 
+/// Gives the branches of the LLVM dialect the marks that upstream's conversions
+/// of loops have left on them as discardable attributes, which the translation
+/// to LLVM IR ignores.
+void adoptLoopMarks(mlir::ModuleOp module);
+
 /// Completes the mark in LLVM IR, where every load and store must be in the
 /// access group of its loop.
 void markParallelLoops(llvm::Module &module);

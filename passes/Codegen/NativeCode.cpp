@@ -221,6 +221,7 @@ lockstep::compileToCode(ModuleOp module, const CodegenTarget &target,
     return module.emitError("LLVM has no code generator for '")
            << target.name << "'";
   markPhases(module);
+  adoptLoopMarks(module);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> native =
       translateModuleToLLVMIR(module, context, "kernels");
