@@ -81,6 +81,8 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
     simplify.reassociate = options.reassociate;
     pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));
   }
+  // Before variables are divided: their updates are then element-wise.
+  pm.addNestedPass<func::FuncOp>(createSpeculateBranchesPass());
   if (options.shardUpdate == ShardUpdate::On) {
     for (const auto &[variable, pieces] : options.pieces) {
       SplitVariablesPassOptions split;

@@ -87,6 +87,39 @@ def HoistCollectivesPass : Pass<"hoist-collectives", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::lockstep::collective::CollectiveDialect"];
 }
 
+def SpeculateBranchesPass : Pass<"speculate-branches", "::mlir::func::FuncOp"> {
+  let summary = "computes both sides of cheap branches, and selects their results";
+  let description = [{
+    A branch around a step's update, such as one that leaves all variables as
+    they are when a gradient is not finite, would become one kernel that
+    computes all new values one after the other. If both sides are
+    element-wise, have no effects and cannot fail, both are computed instead,
+    and each result is selected by the condition. The results are then computed
+    like those of any other element-wise operation: by kernels of their own,
+    divided among workers, fused, and in the place of the old values.
+
+    A side that is not wanted costs little: at most 16 operations are executed
+    for each element of the results, which take no longer than to read and write
+    it. Branches stay whose results have less than 1,024 elements, and branches
+    in loops, but for loops around whole steps.
+
+    ```mlir
+    // before
+    %new = scf.if %finite -> tensor<64x128xf32> {
+      %d = arith.mulf %lr, %g : tensor<64x128xf32>
+      %p = arith.subf %w, %d : tensor<64x128xf32>
+      scf.yield %p : tensor<64x128xf32>
+    } else {
+      scf.yield %w : tensor<64x128xf32>
+    }
+    // after
+    %d = arith.mulf %lr, %g : tensor<64x128xf32>
+    %p = arith.subf %w, %d : tensor<64x128xf32>
+    %new = arith.select %finite, %p, %w : tensor<64x128xf32>
+    ```
+  }];
+}
+
 def SplitVariablesPass : Pass<"split-variables", "::mlir::ModuleOp"> {
   let summary = "splits a variable into pieces of rows";
   let description = [{

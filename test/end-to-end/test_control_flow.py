@@ -238,3 +238,77 @@ def test_a_branch_on_the_rank_that_all_replicas_take(interpreted, replicas):
     text = step(variables("w"), body)
     found = interpreted(text, replicas, {"x": rows(replicas)})
     np.testing.assert_array_equal(values(found, "w"), replicas * X)
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_updates_by_some_steps(interpreted, tools, tmp_path, replicas):
+    """Three variables change in the second step alone. Both sides of the first
+    branch are computed; the other divides by zero in the first step, where it
+    is not taken, and stays.
+    """
+    large = "tensor<1x1280xf32>"
+    whole = "tensor<1x1280xi32>"
+    body = f"""
+  %step = replica.read @taken : tensor<i32>
+  %n = tensor.extract %step[] : tensor<i32>
+  %one = arith.constant 1 : i32
+  %second = arith.cmpi eq, %n, %one : i32
+  %next = arith.constant dense<1> : tensor<i32>
+  replica.assign_add @taken, %next : tensor<i32>
+  %s = replica.all_reduce sum %y : {large}
+  %w = replica.read @w : {large}
+  %v = replica.read @v : {large}
+  %r:2 = scf.if %second -> ({large}, {large}) {{
+    %m = arith.addf %v, %s : {large}
+    %d = arith.mulf %m, %s : {large}
+    %p = arith.subf %w, %d : {large}
+    scf.yield %p, %m : {large}, {large}
+  }} else {{
+    scf.yield %w, %v : {large}, {large}
+  }}
+  replica.assign @w, %r#0 : {large}
+  replica.assign @v, %r#1 : {large}
+  %k = replica.read @k : {whole}
+  %q = scf.if %second -> {whole} {{
+    %e = tensor.empty() : {whole}
+    %f = linalg.fill ins(%n : i32) outs(%e : {whole}) -> {whole}
+    %g = arith.divsi %k, %f : {whole}
+    %h = arith.subi %g, %f : {whole}
+    scf.yield %h : {whole}
+  }} else {{
+    scf.yield %k : {whole}
+  }}
+  replica.assign @k, %q : {whole}
+"""
+    declarations = (
+        variable("w", large, "1.0")
+        + variable("v", large, "0.5")
+        + variable("taken", "tensor<i32>", "0")
+        + variable("k", whole, "7")
+    )
+    text = step(declarations, body, {"y": large})
+    y = np.random.default_rng(0).standard_normal((1, 1280), np.float32)
+    found = interpreted(
+        text,
+        replicas,
+        {"x": rows(3 * replicas), "y": np.repeat(y, 3 * replicas, axis=0)},
+        3,
+    )
+    total = replicas * y[0].astype(np.float64)
+
+    def get(name, type):
+        return np.frombuffer(found[name][2], type)
+
+    np.testing.assert_allclose(
+        get("v", np.float32), 0.5 + total, rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_allclose(
+        get("w", np.float32), 1 - (0.5 + total) * total, rtol=1e-4, atol=1e-4
+    )
+    np.testing.assert_array_equal(get("k", np.int32), 6)
+    lowered = tools.run(
+        "lockstep-compile", tmp_path / "step.mlir", f"--replicas={replicas}",
+        "--stop-after=simplify",
+    ).stdout  # fmt: skip
+    assert lowered.count("scf.if") == 1
+    assert "arith.select" in lowered

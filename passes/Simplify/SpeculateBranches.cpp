@@ -1,0 +1,243 @@
+//===- SpeculateBranches.cpp - Selects instead of branches ----------------===//
+//
+// A branch whose sides are element-wise is one kernel with all that it computes
+// if it stays a branch. As selects, its results are computed like any other
+// element-wise operations: each by a kernel of its own that is divided among
+// the workers, fused with its neighbors, and in the place of the old value.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
+#include "passes/Passes.h"
+#include "passes/Remarks/Remarks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_SPECULATEBRANCHESPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// With fewer elements, one kernel for all is as fast.
+constexpr int64_t kFewestElements = 1 << 10;
+/// More operations for each element of the results take longer than to read
+/// and write it, so that a side that is not wanted costs something. AdamW has
+/// about five.
+constexpr int64_t kMostOperations = 16;
+
+/// Whether the branch is executed once per step: it is in no loop, or in one
+/// around steps, which have collectives.
+bool isOncePerStep(scf::IfOp branch) {
+  for (Operation *parent = branch->getParentOp(); !isa<func::FuncOp>(parent);
+       parent = parent->getParentOp()) {
+    if (isa<scf::IfOp>(parent))
+      continue;
+    WalkResult found = parent->walk(
+        [](collective::StartOp) { return WalkResult::interrupt(); });
+    if (!isa<scf::ForOp, scf::WhileOp>(parent) || !found.wasInterrupted())
+      return false;
+  }
+  return true;
+}
+
+/// The number of element-wise operations that `op` executes, or nothing if it
+/// is no operation that may be executed in vain.
+std::optional<int64_t> countOperations(Operation &op) {
+  if (matchPattern(&op, m_Constant()) ||
+      isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+          tensor::CastOp>(op))
+    return 0;
+  // An element of a tensor without dimensions, or one of a constant position.
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return extract.getIndices().empty() ? std::optional<int64_t>(0)
+                                        : std::nullopt;
+  WalkResult result = op.walk([](Operation *inner) {
+    return isa<linalg::LinalgOp, linalg::YieldOp>(inner) ||
+                   isSpeculatable(inner)
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  });
+  if (result.wasInterrupted() || !isMemoryEffectFree(&op))
+    return std::nullopt;
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    if (linalgOp.hasDynamicShape() ||
+        linalgOp.getNumParallelLoops() != linalgOp.getNumLoops())
+      return std::nullopt;
+    int64_t iterations = 1;
+    for (int64_t size : linalgOp.getStaticLoopRanges())
+      iterations *= size;
+    return iterations * int64_t(linalgOp.getBlock()->getOperations().size());
+  }
+  if (op.getNumRegions() != 0 || !OpTrait::hasElementwiseMappableTraits(&op))
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(op.getResultTypes().front());
+  if (type && !type.hasStaticShape())
+    return std::nullopt;
+  return type ? type.getNumElements() : 1;
+}
+
+/// The results of a branch that are to be selected.
+struct Selection {
+  /// Their numbers.
+  llvm::SmallSetVector<unsigned, 4> results;
+  /// The operations of both sides that they need, in their order.
+  SmallVector<Operation *> needed;
+  int64_t bytes = 0;
+};
+
+class BranchMatcher {
+public:
+  explicit BranchMatcher(scf::IfOp branch) : branch(branch) {}
+
+  /// The results that should be selected, if any.
+  std::optional<Selection> match() {
+    if (!isOncePerStep(branch))
+      return std::nullopt;
+    Selection selection;
+    int64_t elements = 0;
+    for (auto [i, first, second] :
+         llvm::enumerate(branch.thenYield().getOperands(),
+                         branch.elseYield().getOperands())) {
+      auto type = dyn_cast<RankedTensorType>(first.getType());
+      if (type ? !type.hasStaticShape()
+               : !first.getType().isIntOrIndexOrFloat())
+        continue;
+      if (!isCheap(first) || !isCheap(second))
+        continue;
+      selection.results.insert(i);
+      if (type && first != second) {
+        elements += type.getNumElements();
+        selection.bytes += getByteSize(type);
+      }
+      collect(first);
+      collect(second);
+    }
+    int64_t operations = 0;
+    for (Block *side : {branch.thenBlock(), branch.elseBlock()})
+      for (Operation &op : *side)
+        if (needed.contains(&op)) {
+          selection.needed.push_back(&op);
+          operations += *countOperations(op);
+        }
+    if (elements < kFewestElements || operations > kMostOperations * elements)
+      return std::nullopt;
+    return selection;
+  }
+
+private:
+  /// Whether `value` is computed outside of the branch, or by operations of one
+  /// side that may be executed in vain.
+  bool isCheap(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !branch->isProperAncestor(op))
+      return true;
+    auto [known, isNew] = cheap.try_emplace(op, false);
+    if (!isNew)
+      return known->second;
+    bool result = countOperations(*op).has_value();
+    forOperands(op,
+                [&](Value operand) { result = result && isCheap(operand); });
+    return cheap[op] = result;
+  }
+
+  /// Adds the operations of a side that `value` needs.
+  void collect(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && branch->isProperAncestor(op) && needed.insert(op).second)
+      forOperands(op, [&](Value operand) { collect(operand); });
+  }
+
+  /// Calls `body` for what `op` and its regions use of values outside of it.
+  static void forOperands(Operation *op, llvm::function_ref<void(Value)> body) {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
+          body(operand);
+    });
+  }
+
+  scf::IfOp branch;
+  llvm::DenseMap<Operation *, bool> cheap;
+  llvm::DenseSet<Operation *> needed;
+};
+
+struct SpeculateBranches : impl::SpeculateBranchesPassBase<SpeculateBranches> {
+  void runOnOperation() override {
+    SmallVector<scf::IfOp> branches;
+    // Inner ones first: what is left of them decides about the outer ones.
+    getOperation().walk<WalkOrder::PostOrder>([&](scf::IfOp branch) {
+      if (branch.getNumResults() > 0)
+        branches.push_back(branch);
+    });
+    IRRewriter rewriter(&getContext());
+    for (scf::IfOp branch : branches)
+      if (std::optional<Selection> selection = BranchMatcher(branch).match()) {
+        explain(branch, *selection);
+        select(rewriter, branch, *selection);
+      }
+  }
+
+  void explain(scf::IfOp branch, const Selection &selection) {
+    size_t selected = selection.results.size(), all = branch.getNumResults();
+    std::string text =
+        selected == all
+            ? "both sides of the branch" + atLine(branch.getLoc()) +
+                  " are computed element by element, and its results ("
+            : "of the branch" + atLine(branch.getLoc()) + ", " +
+                  std::to_string(selected) + " of " + std::to_string(all) +
+                  " results are computed element by element on both sides, "
+                  "and (";
+    remark::passed(branch.getLoc(), decision(Stage::Simplify, "Speculated",
+                                             getOperation().getSymName()))
+        << text + bytesText(selection.bytes) + ") are selected";
+  }
+
+  static void select(IRRewriter &rewriter, scf::IfOp branch,
+                     const Selection &selection) {
+    for (Operation *op : selection.needed)
+      rewriter.moveOpBefore(op, branch);
+    rewriter.setInsertionPoint(branch);
+    SmallVector<Value> taken, other, results;
+    for (auto [i, first, second] :
+         llvm::enumerate(branch.thenYield().getOperands(),
+                         branch.elseYield().getOperands())) {
+      if (selection.results.contains(i)) {
+        rewriter.replaceAllUsesWith(
+            branch.getResult(i),
+            rewriter.createOrFold<arith::SelectOp>(
+                branch.getLoc(), branch.getCondition(), first, second));
+        continue;
+      }
+      taken.push_back(first);
+      other.push_back(second);
+      results.push_back(branch.getResult(i));
+    }
+    if (isMemoryEffectFree(branch) && results.empty())
+      return rewriter.eraseOp(branch);
+    auto left = scf::IfOp::create(rewriter, branch.getLoc(),
+                                  TypeRange(ValueRange(results)),
+                                  branch.getCondition(), /*addThenBlock=*/false,
+                                  /*addElseBlock=*/false);
+    left.getThenRegion().takeBody(branch.getThenRegion());
+    left.getElseRegion().takeBody(branch.getElseRegion());
+    rewriter.modifyOpInPlace(left.thenYield(),
+                             [&] { left.thenYield()->setOperands(taken); });
+    rewriter.modifyOpInPlace(left.elseYield(),
+                             [&] { left.elseYield()->setOperands(other); });
+    rewriter.replaceAllUsesWith(ValueRange(results), left.getResults());
+    rewriter.eraseOp(branch);
+  }
+};
+
+} // namespace
+} // namespace lockstep
