@@ -128,17 +128,14 @@ public:
   SiblingFusion(ArrayRef<linalg::GenericOp> ops,
                 const UniformityAnalysis &uniformity)
       : rewriter(ops.front()->getContext()) {
-    for (linalg::GenericOp op : ops) {
+    for (linalg::GenericOp op : ops)
       candidates.push_back({op, isUniform(uniformity, op)});
-      fewestOperands = std::min(fewestOperands, op->getNumOperands());
-    }
   }
 
   /// Whether `op` may be fused with a sibling.
   static bool isCandidate(linalg::GenericOp op) {
     auto type = dyn_cast<RankedTensorType>(op->getResultTypes().front());
-    if (!lockstep::isElementwise(op) || !type || !type.hasStaticShape() ||
-        type.getNumElements() < kFewestElements)
+    if (!lockstep::isElementwise(op) || !type || !type.hasStaticShape())
       return false;
     return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
       return op.getMatchingIndexingMap(&init).isIdentity();
@@ -211,28 +208,37 @@ private:
     }
   }
 
-  /// With more operands than registers, fusion gains nothing.
-  static constexpr unsigned kMostOperands = 12;
-  /// With fewer elements, tensors stay in the cache anyway.
-  static constexpr int64_t kFewestElements = 1 << 10;
+  /// With more tensors than registers, fusion gains nothing.
+  static constexpr size_t kMostTensors = 12;
 
-  bool fitsBesideAny(const Candidate &candidate) const {
-    return candidate.op &&
-           candidate.op->getNumOperands() + fewestOperands <= kMostOperands;
+  /// The number of tensors that one loop for all `ops` accesses: those that
+  /// several read with the same indices count once, scalars do not.
+  static size_t countTensors(ArrayRef<linalg::GenericOp> ops) {
+    std::set<std::pair<void *, void *>> inputs;
+    size_t results = 0;
+    for (linalg::GenericOp op : ops) {
+      results += op.getNumResults();
+      for (OpOperand *input : op.getDpsInputOperands())
+        if (AffineMap map = op.getMatchingIndexingMap(input);
+            map.getNumResults() > 0)
+          inputs.insert({input->get().getAsOpaquePointer(),
+                         const_cast<void *>(map.getAsOpaquePointer())});
+    }
+    return inputs.size() + results;
+  }
+
+  static bool fitsBesideAny(const Candidate &candidate) {
+    return candidate.op && countTensors(candidate.op) < kMostTensors;
   }
 
   static bool fitsBeside(const Candidate &first, const Candidate &second) {
-    return first.op &&
-           first.op->getNumOperands() + second.op->getNumOperands() <=
-               kMostOperands;
+    return first.op && countTensors({first.op, second.op}) <= kMostTensors;
   }
 
   IRRewriter rewriter;
   SmallVector<Candidate> candidates;
   /// The numbers of candidates that read an input, in ascending order.
   llvm::DenseMap<Input, SmallVector<size_t>> readers;
-  /// The smallest number of operands of any candidate.
-  unsigned fewestOperands = kMostOperands;
 };
 
 } // namespace

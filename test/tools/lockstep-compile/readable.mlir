@@ -34,11 +34,11 @@
 replica.variable @"params/w" : tensor<40xf32>
 replica.variable @"velocity/w" : tensor<40xf32>
 replica.variable @"line\0Abreak" : tensor<40xf32>
-replica.step @step(%x: tensor<40xf32> {replica.batch = "x"}) {
+replica.step @step(%x: tensor<40xf32> {replica.batch = "x"}, %y: tensor<40xf32> {replica.batch = "y"}) {
   %w = replica.read @"params/w" : tensor<40xf32> loc("model.py":1:3)
   %m = replica.read @"line\0Abreak" : tensor<40xf32> loc("model.py":2:3)
   %p = arith.mulf %w, %x : tensor<40xf32> loc("model.py":3:3)
-  %q = arith.mulf %p, %m : tensor<40xf32> loc("model.py":4:3)
+  %q = arith.mulf %m, %y : tensor<40xf32> loc("model.py":4:3)
   %g = replica.all_reduce sum %p : tensor<40xf32> loc("model.py":4:3)
   %h = replica.all_reduce sum %q : tensor<40xf32> loc("model.py":4:3)
   replica.assign_add @"velocity/w", %g : tensor<40xf32> loc("model.py":5:3)
