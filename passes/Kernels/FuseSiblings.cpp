@@ -16,18 +16,33 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Merges `second` into `first`: both are element-wise on the same shape and
-/// share an input.
+/// Whether `second` uses `first` only element by element: an iteration reads
+/// what the same one of `first` has computed.
+static bool readsSameElements(linalg::GenericOp second,
+                              linalg::GenericOp first) {
+  return llvm::all_of(first->getUses(), [&](OpOperand &use) {
+    return use.getOwner() != second ||
+           (second.isDpsInput(&use) &&
+            second.getMatchingIndexingMap(&use).isIdentity());
+  });
+}
+
+/// Merges `second` into `first`: both are element-wise on the same shape, and
+/// `readsSameElements`.
 static linalg::GenericOp fusePair(IRRewriter &rewriter, linalg::GenericOp first,
                                   linalg::GenericOp second) {
   SmallVector<Value> inputs(first.getDpsInputs()), inits(first.getDpsInits());
-  llvm::append_range(inputs, second.getDpsInputs());
+  // What `first` computes is no input.
+  for (Value input : second.getDpsInputs())
+    if (input.getDefiningOp() != first)
+      inputs.push_back(input);
   llvm::append_range(inits, second.getDpsInits());
   SmallVector<AffineMap> maps;
   auto appendMaps = [&](bool ofInits) {
     for (linalg::GenericOp op : {first, second})
       for (OpOperand &operand : op->getOpOperands())
-        if (op.isDpsInit(&operand) == ofInits)
+        if (op.isDpsInit(&operand) == ofInits &&
+            operand.get().getDefiningOp() != first)
           maps.push_back(op.getMatchingIndexingMap(&operand));
   };
   appendMaps(false);
@@ -40,27 +55,31 @@ static linalg::GenericOp fusePair(IRRewriter &rewriter, linalg::GenericOp first,
       first.getIteratorTypesArray(),
       [&](OpBuilder &b, Location loc, ValueRange arguments) {
         SmallVector<Value> yielded;
-        unsigned inputOffset = 0, initOffset = inputs.size();
+        ValueRange ofInputs = arguments.take_front(inputs.size());
+        ValueRange ofInits = arguments.drop_front(inputs.size());
         for (linalg::GenericOp op : {first, second}) {
           IRMapping mapping;
-          unsigned numInputs = op.getNumDpsInputs();
-          for (auto [i, argument] :
-               llvm::enumerate(op.getBody()->getArguments()))
-            mapping.map(argument, i < numInputs
-                                      ? arguments[inputOffset + i]
-                                      : arguments[initOffset + i - numInputs]);
+          for (auto [operand, argument] :
+               llvm::zip(op->getOpOperands(), op.getBody()->getArguments())) {
+            if (operand.get().getDefiningOp() == first) {
+              unsigned result = cast<OpResult>(operand.get()).getResultNumber();
+              mapping.map(argument, yielded[result]);
+              continue;
+            }
+            ValueRange &left = op.isDpsInit(&operand) ? ofInits : ofInputs;
+            mapping.map(argument, left.front());
+            left = left.drop_front();
+          }
           for (Operation &inner : op.getBody()->without_terminator())
             b.clone(inner, mapping);
           for (Value value : op.getBody()->getTerminator()->getOperands())
             yielded.push_back(mapping.lookupOrDefault(value));
-          inputOffset += numInputs;
-          initOffset += op.getNumDpsInits();
         }
         linalg::YieldOp::create(b, loc, yielded);
       });
   unsigned split = first.getNumResults();
-  rewriter.replaceOp(first, fused.getResults().take_front(split));
   rewriter.replaceOp(second, fused.getResults().drop_front(split));
+  rewriter.replaceOp(first, fused.getResults().take_front(split));
   return fused;
 }
 
@@ -69,7 +88,7 @@ static linalg::GenericOp fusePair(IRRewriter &rewriter, linalg::GenericOp first,
 static bool mayMoveTo(linalg::GenericOp first, linalg::GenericOp second) {
   for (Operation *user : first->getUsers()) {
     Operation *ancestor = first->getBlock()->findAncestorOpInBlock(*user);
-    if (!ancestor || !second->isBeforeInBlock(ancestor))
+    if (!ancestor || (user != second && !second->isBeforeInBlock(ancestor)))
       return false;
   }
   return true;
@@ -111,7 +130,8 @@ bool lockstep::fuseEpilogues(func::FuncOp function) {
     llvm::sort(epilogues, [](linalg::GenericOp a, linalg::GenericOp b) {
       return a->isBeforeInBlock(b);
     });
-    if (epilogues.size() != 2 || !mayMoveTo(epilogues[0], epilogues[1]))
+    if (epilogues.size() != 2 || !mayMoveTo(epilogues[0], epilogues[1]) ||
+        !readsSameElements(epilogues[1], epilogues[0]))
       continue;
     bool isFirst = isUniformEpilogue(epilogues[0]);
     if (isFirst == isUniformEpilogue(epilogues[1]))
@@ -155,7 +175,8 @@ public:
         if (!fitsBeside(candidates[j], candidates[i]))
           continue;
         // A user between them blocks fusion with all later candidates, too.
-        if (!mayMoveTo(candidates[j].op, candidates[i].op)) {
+        if (!mayMoveTo(candidates[j].op, candidates[i].op) ||
+            !readsSameElements(candidates[i].op, candidates[j].op)) {
           candidates[j].op = nullptr;
           continue;
         }
@@ -212,7 +233,8 @@ private:
   static constexpr size_t kMostTensors = 12;
 
   /// The number of tensors that one loop for all `ops` accesses: those that
-  /// several read with the same indices count once, scalars do not.
+  /// several read with the same indices, or that one computes, count once,
+  /// scalars do not.
   static size_t countTensors(ArrayRef<linalg::GenericOp> ops) {
     std::set<std::pair<void *, void *>> inputs;
     size_t results = 0;
@@ -220,7 +242,8 @@ private:
       results += op.getNumResults();
       for (OpOperand *input : op.getDpsInputOperands())
         if (AffineMap map = op.getMatchingIndexingMap(input);
-            map.getNumResults() > 0)
+            map.getNumResults() > 0 &&
+            !llvm::is_contained(ops, input->get().getDefiningOp()))
           inputs.insert({input->get().getAsOpaquePointer(),
                          const_cast<void *>(map.getAsOpaquePointer())});
     }

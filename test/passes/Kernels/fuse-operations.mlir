@@ -733,3 +733,68 @@ func.func @mixed(%x: tensor<512x16xf32>, %w: tensor<16x1024xf32>) -> (tensor<512
   } -> tensor<1024x512xf16>
   return %a, %b : tensor<512x1024xf32>, tensor<1024x512xf16>
 }
+
+// -----
+
+// An optimizer's update in one pass over memory: the moment, which is stored, and the parameter, which is computed of it. The scalar and the tensors
+// that both read are one operand of the result.
+// CHECK-LABEL: func.func @moment(
+// CHECK-SAME: %[[M:.*]]: tensor<64xf32>, %[[P:.*]]: tensor<64xf32>, %[[G:.*]]: tensor<64xf32>, %[[LR:.*]]: tensor<f32>)
+// CHECK: %[[NEW:.*]]:2 = linalg.generic
+// CHECK-SAME: ins(%[[M]], %[[G]], %[[P]], %[[LR]] :
+// CHECK: %[[MOMENT:.*]] = math.sqrt
+// CHECK: %[[STEP:.*]] = arith.divf %{{.*}}, %[[MOMENT]]
+// CHECK: linalg.yield %[[MOMENT]], %{{.*}} : f32, f32
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[NEW]]#0, %[[NEW]]#1
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+func.func @moment(%m: tensor<64xf32>, %p: tensor<64xf32>, %g: tensor<64xf32>, %lr: tensor<f32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %e = tensor.empty() : tensor<64xf32>
+  %moment = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%m, %g : tensor<64xf32>, tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %a : f32
+    %1 = arith.mulf %b, %b : f32
+    %2 = arith.addf %0, %1 : f32
+    %3 = math.exp %2 : f32
+    %4 = math.log %3 : f32
+    %5 = math.exp %4 : f32
+    %6 = math.sqrt %5 : f32
+    linalg.yield %6 : f32
+  } -> tensor<64xf32>
+  %new = linalg.generic {indexing_maps = [#id, #id, #id, #none, #id], iterator_types = ["parallel"]} ins(%p, %moment, %g, %lr : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %o: f32):
+    %0 = arith.divf %c, %b : f32
+    %1 = arith.mulf %d, %0 : f32
+    %2 = arith.subf %a, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64xf32>
+  return %moment, %new : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// Reading another element of it is no reason to fuse: another iteration computes it.
+// CHECK-LABEL: func.func @reversed(
+// CHECK-COUNT-2: linalg.generic
+#id = affine_map<(i) -> (i)>
+#back = affine_map<(i) -> (63 - i)>
+func.func @reversed(%m: tensor<64xf32>, %g: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %e = tensor.empty() : tensor<64xf32>
+  %moment = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%m, %g : tensor<64xf32>, tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = math.exp %0 : f32
+    %2 = math.log %1 : f32
+    %3 = math.exp %2 : f32
+    %4 = math.log %3 : f32
+    %5 = math.sqrt %4 : f32
+    linalg.yield %5 : f32
+  } -> tensor<64xf32>
+  %new = linalg.generic {indexing_maps = [#back, #id, #id], iterator_types = ["parallel"]} ins(%moment, %g : tensor<64xf32>, tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%b: f32, %c: f32, %o: f32):
+    %0 = arith.divf %c, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  return %moment, %new : tensor<64xf32>, tensor<64xf32>
+}
