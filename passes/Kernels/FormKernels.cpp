@@ -364,9 +364,9 @@ private:
         main = op;
     std::string kind = main->getName().stripDialect().str();
     if (auto generic = dyn_cast<linalg::GenericOp>(main))
-      kind = isProduct(generic)       ? "product"
+      kind = isProduct(generic)                 ? "product"
              : lockstep::isElementwise(generic) ? "elementwise"
-                                      : "reduction";
+                                                : "reduction";
     StringRef function = findUserFunction(main->getLoc());
     if (!function.empty() && function != step.getSymName())
       kind = (function + "_" + kind).str();
@@ -402,7 +402,8 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
       if (failed(sizes))
         return signalPassFailure();
       UniformityAnalysis uniformity(step);
-      KernelFormer former(step, {fuse, libraryProducts}, uniformity, *sizes);
+      KernelFormer former(step, {fuse, libraryProducts, mergeUpdates},
+                          uniformity, *sizes);
       if (failed(former.run()))
         return signalPassFailure();
       for (Operation *op : former.erased) {

@@ -214,6 +214,8 @@ public:
       mergeWithSources(i, &Merger::isProductWithEpilogue);
       mergeWithSources(i, &Merger::shouldMerge);
     }
+    if (options.mergeUpdates)
+      mergeUpdates();
   }
 
   std::vector<unsigned> group;
@@ -236,6 +238,40 @@ private:
         merge(group[source], group[op]);
   }
 
+  /// Merges updates of small variables, which need nothing of each other, in
+  /// program order: their launches would take longer than they do. No more than
+  /// `kSmallWork` in a group, since the first one may have to wait for what the
+  /// last one needs.
+  void mergeUpdates() {
+    // The group that takes further updates, of those that are uniform and of
+    // the others.
+    std::optional<unsigned> open[2];
+    for (unsigned i = 0; i < graph.ops.size(); ++i) {
+      unsigned g = group[i];
+      std::optional<unsigned> &into = open[isUniform[i]];
+      if (members[g].front() != i || !isSmallUpdate(g) || into == g)
+        continue;
+      if (into &&
+          groupWork(i) + groupWork(members[*into].front()) <= kSmallWork &&
+          fitTogether(i, members[*into].front()) &&
+          mayMerge(*into, g, /*last=*/graph.ops.size() - 1))
+        merge(*into, g);
+      else
+        into = g;
+    }
+  }
+
+  /// Whether a group is element-wise, computes nothing but new values of
+  /// variables, and takes no longer than a launch.
+  bool isSmallUpdate(unsigned g) {
+    return groupWork(members[g].front()) <= kSmallWork &&
+           llvm::all_of(members[g], [&](unsigned member) {
+             auto generic = dyn_cast<linalg::GenericOp>(graph.ops[member]);
+             return isLate[member] && !isExchanged[member] && generic &&
+                    isElementwise(generic);
+           });
+  }
+
   bool isProductWithEpilogue(unsigned producer, unsigned consumer) {
     auto product = dyn_cast<linalg::LinalgOp>(graph.ops[producer]);
     auto epilogue = dyn_cast<linalg::GenericOp>(graph.ops[consumer]);
@@ -254,7 +290,20 @@ private:
            groupWork(consumer) <= kSmallGroupWork && !holdsProduct(producer) &&
            !holdsProduct(consumer) && work(graph.ops[producer]) <= kSmallWork &&
            work(graph.ops[consumer]) <= kSmallWork &&
-           groupWork(producer) + groupWork(consumer) <= kSmallGroupWork;
+           groupWork(producer) + groupWork(consumer) <= kSmallGroupWork &&
+           fitTogether(producer, consumer);
+  }
+
+  /// Whether one kernel may have the arguments of the groups of two operations.
+  bool fitTogether(unsigned a, unsigned b) {
+    // A GPU gets 32,764 bytes, eight for each.
+    constexpr size_t mostTensors = 4000;
+    size_t tensors = 0;
+    for (unsigned g : {group[a], group[b]})
+      for (unsigned member : members[g])
+        tensors += graph.ops[member]->getNumOperands() +
+                   graph.ops[member]->getNumResults();
+    return tensors <= mostTensors;
   }
 
   /// Whether a collective, or a loop or branch around one, uses a result,

@@ -63,6 +63,8 @@ struct GroupingOptions {
   /// A library computes products: what follows one is not executed while its
   /// results are in registers.
   bool libraryProducts = false;
+  /// Launches take longer than updates of small variables: these share kernels.
+  bool mergeUpdates = false;
 };
 
 Grouping groupOperations(mlir::Block &block, const GroupingOptions &options,

@@ -161,6 +161,7 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
     enough for a cache: a softmax, or a norm, with what is computed of it. What
     follows a product is in its kernel, but with `library-products` only a
     rounding. Large operations whose result is exchanged do not wait for others.
+    With `merge-updates`, those that update small variables share kernels, too.
     Without `fuse`, every operation becomes a kernel of its own. A kernel is
     named after the step, a number, the function of the user's program that its
     main operation is in, if its location has one
@@ -179,7 +180,9 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"fuse", "fuse", "bool", /*default=*/"true", "put several operations into one kernel">,
                  Option<"libraryProducts", "library-products", "bool", /*default=*/"false",
-                        "a library computes products of matrices: what follows one, but for a rounding, is computed with the operations after it">];
+                        "a library computes products of matrices: what follows one, but for a rounding, is computed with the operations after it">,
+                 Option<"mergeUpdates", "merge-updates", "bool", /*default=*/"false",
+                        "put updates of small variables into common kernels, because launches take long">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::tensor::TensorDialect", "::mlir::linalg::LinalgDialect"];
 }
 

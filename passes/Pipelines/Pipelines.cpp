@@ -131,15 +131,15 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSplitUniformResultsPass());
   FormKernelsPassOptions form;
   form.fuse = options.optimize;
-  form.libraryProducts =
-      options.libraryProducts &&
-      llvm::all_of(options.targets, [](const std::string &name) {
-        llvm::Expected<const CodegenTarget *> target = lookupTarget(name);
-        // Code generation reports unknown targets.
-        if (!target)
-          llvm::consumeError(target.takeError());
-        return target && (*target)->isGpu();
-      });
+  bool isForGpus = llvm::all_of(options.targets, [](const std::string &name) {
+    llvm::Expected<const CodegenTarget *> target = lookupTarget(name);
+    // Code generation reports unknown targets.
+    if (!target)
+      llvm::consumeError(target.takeError());
+    return target && (*target)->isGpu();
+  });
+  form.libraryProducts = options.libraryProducts && isForGpus;
+  form.mergeUpdates = isForGpus;
   pm.addPass(createFormKernelsPass(form));
 }
 
