@@ -2,6 +2,7 @@
 
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Gpu/EmitThreads.h"
+#include "passes/Codegen/Gpu/MergePhases.h"
 #include "passes/Codegen/Gpu/PadProducts.h"
 #include "passes/Codegen/Gpu/Remainders.h"
 #include "passes/Codegen/InPlace.h"
@@ -104,16 +105,39 @@ static void placeBuffers(func::FuncOp function) {
   }
 }
 
+/// The operations of the body that every phase may repeat.
+static llvm::SmallPtrSet<Operation *, 16> findShared(func::FuncOp function) {
+  llvm::SmallPtrSet<Operation *, 16> shared;
+  Aliases aliases(function);
+  for (Operation &op : function.getBody().front())
+    if (isTransparent(&op, aliases) || op.hasTrait<OpTrait::IsTerminator>())
+      shared.insert(&op);
+  return shared;
+}
+
 /// Erases what belongs to other phases, and what is then unused.
 static void keepOnly(func::FuncOp function, const Phase &phase) {
-  Block &body = function.getBody().front();
-  SmallVector<Operation *> others;
-  Aliases aliases(function);
-  for (Operation &op : body.without_terminator())
-    if (!llvm::is_contained(phase.ops, &op) && !isTransparent(&op, aliases))
-      others.push_back(&op);
-  for (Operation *op : llvm::reverse(others))
-    op->erase();
+  llvm::SmallPtrSet<Operation *, 16> shared = findShared(function);
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
+    if (!llvm::is_contained(phase.ops, &op) && !shared.contains(&op))
+      op.erase();
+}
+
+/// Copies a function with nothing but the operations in `shared` and those of
+/// `phase`, which becomes that of the copy.
+static func::FuncOp copyOnly(func::FuncOp function,
+                             const llvm::SmallPtrSetImpl<Operation *> &shared,
+                             Phase &phase) {
+  auto copy = cast<func::FuncOp>(function->cloneWithoutRegions());
+  IRMapping copies;
+  copies.map(function.getArguments(), copy.addEntryBlock()->getArguments());
+  OpBuilder builder = OpBuilder::atBlockEnd(&copy.getBody().front());
+  for (Operation &op : function.getBody().front())
+    if (shared.contains(&op) || llvm::is_contained(phase.ops, &op))
+      builder.clone(op, copies);
+  phase = phase.mapTo(copies);
+  return copy;
 }
 
 namespace {
@@ -145,36 +169,48 @@ struct LowerKernelPhases
     replaceTile(function);
     addScratch(function, bytes);
 
-    OpBuilder builder(function);
-    SmallVector<int64_t> launches;
     std::string symbol = runtime::gpuSymbol(function.getSymName().str());
-    SmallVector<int64_t> products;
-    size_t count = splitPhases(function, options).size();
-    for (size_t i = 0; i < count; ++i) {
-      // In the same order in each copy.
-      func::FuncOp copy = function.clone();
-      copy.setSymName(runtime::gpuPhaseSymbol(symbol, i));
-      builder.insert(copy);
-      std::vector<Phase> phases = splitPhases(copy, options);
-      Phase &phase = phases[i];
-      keepOnly(copy, phase);
-      if (phase.product)
-        emitTiles(copy, *phase.product, phase.tiles);
-      else if (phase.updates)
-        emitUpdates(copy, phase);
-      else
-        emitThreads(copy, phase);
-      expandRemainders(copy);
-      placeBuffers(copy);
-      cleanUp(copy);
-      copy->setAttr(kThreadsAttr, builder.getI64IntegerAttr(phase.threads));
-      copy->setAttr(kBlocksAttr, builder.getI64IntegerAttr(phase.blocks));
-      launches.append({phase.blocks, phase.threads});
-      if (phase.libraryProduct) {
-        phase.libraryProduct->phase = i;
-        for (uint64_t word : phase.libraryProduct->toWords())
-          products.push_back(int64_t(word));
+    Builder builder(function.getContext());
+    SmallVector<int64_t> launches, products;
+    // Of the launch that is being formed.
+    SmallVector<PhaseCode> codes;
+    int64_t threads = 0, sharedBytes = 0;
+    auto finish = [&] {
+      func::FuncOp code =
+          codes.size() == 1 ? codes.front().function : mergePhases(codes);
+      int64_t blocks = 0;
+      for (const PhaseCode &each : codes)
+        blocks += each.blocks;
+      code.setSymName(runtime::gpuPhaseSymbol(symbol, launches.size() / 2));
+      cleanUp(code);
+      code->setAttr(kThreadsAttr, builder.getI64IntegerAttr(threads));
+      code->setAttr(kBlocksAttr, builder.getI64IntegerAttr(blocks));
+      launches.append({blocks, threads});
+      codes.clear();
+      sharedBytes = 0;
+    };
+    std::vector<Phase> phases = splitPhases(function, options);
+    llvm::SmallPtrSet<Operation *, 16> shared = findShared(function);
+    for (ArrayRef<size_t> numbers : divideAmongLaunches(function, phases)) {
+      for (size_t i : numbers) {
+        if (std::optional<runtime::GpuProduct> product =
+                phases[i].libraryProduct) {
+          product->phase = launches.size() / 2;
+          for (uint64_t word : product->toWords())
+            products.push_back(int64_t(word));
+        }
+        PhaseCode code{emit(function, shared, phases[i], i, symbol, options),
+                       phases[i].blocks};
+        // Of the 48 KiB that each GPU has for a block.
+        constexpr int64_t mostSharedBytes = 32 << 10;
+        int64_t bytes = code.countSharedBytes();
+        if (!codes.empty() && sharedBytes + bytes > mostSharedBytes)
+          finish();
+        sharedBytes += bytes;
+        threads = phases[i].threads;
+        codes.push_back(code);
       }
+      finish();
     }
     // A kernel that computes nothing: no blocks are launched.
     if (launches.empty())
@@ -188,6 +224,33 @@ struct LowerKernelPhases
       function->setAttr(kProductsAttr, builder.getDenseI64ArrayAttr(products));
     function->setAttr(kGridAttr, builder.getI64IntegerAttr(1));
     return success();
+  }
+
+  /// The code of the phase of this number.
+  static func::FuncOp emit(func::FuncOp function,
+                           const llvm::SmallPtrSetImpl<Operation *> &shared,
+                           Phase phase, size_t number, StringRef symbol,
+                           const GpuProductOptions &options) {
+    func::FuncOp copy;
+    if (phase.group) {
+      copy = copyOnly(function, shared, phase);
+    } else {
+      copy = function.clone();
+      // In the same order in each copy.
+      phase = std::move(splitPhases(copy, options)[number]);
+      keepOnly(copy, phase);
+    }
+    copy.setSymName((symbol + "$part" + Twine(number)).str());
+    OpBuilder(function).insert(copy);
+    if (phase.product)
+      emitTiles(copy, *phase.product, phase.tiles);
+    else if (phase.updates)
+      emitUpdates(copy, phase);
+    else
+      emitThreads(copy, phase);
+    expandRemainders(copy);
+    placeBuffers(copy);
+    return copy;
   }
 
   /// The buffers that phases have in registers or in shared memory.

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace lockstep;
@@ -20,7 +21,6 @@ using namespace mlir;
 static constexpr int64_t kManyIterations = 4096;
 /// A product with fewer results is shared by blocks.
 static constexpr int64_t kFewProducts = 256;
-static constexpr int64_t kMaxThreads = 256;
 
 /// The number of threads for `work` iterations: a power of two, whole warps.
 static int64_t chooseThreads(int64_t work) {
@@ -82,11 +82,30 @@ static int64_t chooseColumnThreads(const LoopGroup &group) {
                              kWarp, mostThreads);
 }
 
+void Phase::setThreads(int64_t count) {
+  threads = count;
+  blocks = llvm::divideCeil(iterations, count);
+}
+
+Phase Phase::mapTo(const IRMapping &copies) const {
+  Phase copy = *this;
+  for (Operation *&op : copy.ops)
+    op = copies.lookup(op);
+  for (LoopStage &stage : copy.group->stages)
+    stage.op = cast<linalg::GenericOp>(copies.lookup(stage.op.getOperation()));
+  copy.registers.clear();
+  for (Value buffer : registers)
+    copy.registers.insert(copies.lookup(buffer));
+  copy.rows.clear();
+  for (const auto &[buffer, indices] : rows)
+    copy.rows[copies.lookup(buffer)] = indices;
+  return copy;
+}
+
 /// A grid with a thread for each iteration.
 static void arrangeThreads(Phase &phase, int64_t iterations) {
   phase.iterations = iterations;
-  phase.threads = chooseThreads(iterations);
-  phase.blocks = llvm::divideCeil(iterations, phase.threads);
+  phase.setThreads(chooseThreads(iterations));
 }
 
 /// Keeps as many intermediate rows in shared memory as it has room for.
@@ -242,6 +261,43 @@ static std::optional<LoopGroup> getBranchGroup(Operation &op,
   return groups.front();
 }
 
+/// Divides a group of small element-wise operations into those that depend on
+/// each other: a thread executes the operations of a group one after the other,
+/// so that other threads should execute what it does not need.
+static SmallVector<LoopGroup> splitIndependent(const LoopGroup &group,
+                                               const Aliases &aliases) {
+  const SmallVector<LoopStage> &stages = group.stages;
+  for (const LoopStage &stage : stages)
+    if (!stage.reductionDims.empty() ||
+        multiplySizes(stage.sizes, stage.parallelDims) >
+            kFewBlocks * kMaxThreads)
+      return {group};
+  auto writesOperandOf = [&](linalg::GenericOp a, linalg::GenericOp b) {
+    return llvm::any_of(a.getDpsInits(), [&](Value buffer) {
+      return aliases.mayTouch(b, buffer);
+    });
+  };
+  llvm::EquivalenceClasses<size_t> dependent;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    dependent.insert(i);
+    for (size_t j = 0; j < i; ++j)
+      if (!dependent.isEquivalent(i, j) &&
+          (writesOperandOf(stages[j].op, stages[i].op) ||
+           writesOperandOf(stages[i].op, stages[j].op)))
+        dependent.unionSets(i, j);
+  }
+  // In the order of the first operations.
+  llvm::MapVector<size_t, LoopGroup> parts;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    auto [part, isNew] = parts.try_emplace(dependent.getLeaderValue(i), group);
+    if (isNew)
+      part->second.stages.clear();
+    part->second.stages.push_back(stages[i]);
+  }
+  return llvm::map_to_vector(parts.takeVector(),
+                             [](auto &part) { return std::move(part.second); });
+}
+
 /// Whether later phases use values of an operation of `phase`.
 static bool hasOutsideUsers(const Phase &phase) {
   return llvm::any_of(phase.ops, [&](Operation *op) {
@@ -327,10 +383,12 @@ std::vector<Phase> lockstep::splitPhases(func::FuncOp function,
     if (auto found = groupOf.find(&op); found != groupOf.end()) {
       LoopGroup &group = groups[found->second];
       if (group.stages.front().op.getOperation() == &op)
-        addGroup(group, llvm::map_to_vector(
-                            group.stages, [](LoopStage &stage) -> Operation * {
-                              return stage.op;
-                            }));
+        for (LoopGroup &part : splitIndependent(group, aliases)) {
+          SmallVector<Operation *> ops = llvm::map_to_vector(
+              part.stages,
+              [](LoopStage &stage) -> Operation * { return stage.op; });
+          addGroup(std::move(part), ops);
+        }
       continue;
     }
     if (std::optional<LoopGroup> group = getBranchGroup(op, aliases)) {

@@ -10,12 +10,21 @@
 #include "passes/Codegen/LoopGroup.h"
 #include "passes/Codegen/ScalarBody.h"
 
+#include "mlir/IR/IRMapping.h"
+
 #include <vector>
 
 namespace lockstep {
 
 /// A reduction of fewer elements is left to one thread.
 inline constexpr int64_t kFewElements = 64;
+
+/// The most threads of a block, but for those that reduce columns.
+inline constexpr int64_t kMaxThreads = 256;
+
+/// The most blocks of a phase that may share a launch: a GPU executes so many
+/// at the same time.
+inline constexpr int64_t kFewBlocks = kMultiprocessors;
 
 /// The columns of a block in `Phase::Kind::BlockPerColumns`: of f32, they fill
 /// the smallest segment of memory that a GPU transfers.
@@ -72,7 +81,15 @@ struct Phase {
   /// Others of which a block has a row in shared memory, with the positions of
   /// the indices that become zero.
   ScalarBody::Rows rows;
-  int64_t blocks = 1, threads = 256;
+  int64_t blocks = 1, threads = kMaxThreads;
+
+  /// Chooses a grid of blocks of this number of threads, with a thread for each
+  /// iteration.
+  void setThreads(int64_t count);
+
+  /// The same phase, of one of the first three kinds, in a copy of the
+  /// function; `copies` has what its operations and buffers have become.
+  Phase mapTo(const mlir::IRMapping &copies) const;
 };
 
 /// Divides a kernel on memory into phases. Operations that belong to none have

@@ -93,7 +93,7 @@ device.kernel @normalize(%x: tensor<16x1000xf32>) -> tensor<16x1000xf32> {
 // CHECK: %[[E1:.*]] = math.exp %[[X1]]
 // CHECK: %[[S0:.*]] = arith.addf {{.*}}, %[[E0]]
 // CHECK: %[[S1:.*]] = arith.addf %[[S0]], %[[E1]]
-// CHECK: memref.get_global @softmax$0$shared0 : memref<256xf32, 3>
+// CHECK: memref.get_global @softmax$part0$shared0 : memref<256xf32, 3>
 // CHECK-COUNT-5: nvvm.shfl.sync bfly
 // CHECK: nvvm.barrier0
 // CHECK-COUNT-3: nvvm.shfl.sync bfly
@@ -554,4 +554,64 @@ device.kernel @chain(%x: tensor<32x64x512xf32>, %y: tensor<32x64xf32>) -> (tenso
     linalg.yield %s : f32
   } -> tensor<32x64x512xf32>
   device.yield %scaled, %left : tensor<32x64x512xf32>, tensor<32x64x512xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+
+// Phases that access nothing another one writes are one launch, of which each has some of the blocks: the zero of the sum, and the first and the
+// third operation. The sum has blocks of 64 threads, and the last operation reads what another one has written.
+// CHECK-LABEL: func.func @shared$0(
+// CHECK-SAME: lockstep.blocks = 6 : i64
+// CHECK-NEXT: %[[BLOCK:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: %[[BEFORE1:.*]] = arith.cmpi ult, %[[BLOCK]], %c1_i32
+// CHECK: scf.if %[[BEFORE1]] {
+// CHECK: arith.index_castui %[[BLOCK]]
+// CHECK: memref.store %cst, %arg4[]
+// CHECK: } else {
+// CHECK: %[[BEFORE2:.*]] = arith.cmpi ult, %[[BLOCK]], %c2_i32
+// CHECK: scf.if %[[BEFORE2]] {
+// CHECK: %[[OWN1:.*]] = arith.subi %[[BLOCK]], %c1_i32
+// CHECK: arith.index_castui %[[OWN1]]
+// CHECK: math.exp
+// CHECK: } else {
+// CHECK: %[[OWN2:.*]] = arith.subi %[[BLOCK]], %c2_i32
+// CHECK: arith.index_castui %[[OWN2]]
+// CHECK: math.sqrt
+// CHECK: return
+// CHECK-LABEL: func.func @shared$1(
+// CHECK-SAME: lockstep.threads = 64
+// CHECK: arith.addf
+// CHECK-LABEL: func.func @shared$2(
+// CHECK: arith.mulf
+// CHECK: func.func private @shared({{.*}} lockstep.launches = array<i64: 6, 256, 1, 64, 1, 128>
+device.kernel @shared(%x: tensor<100xf32>, %y: tensor<1000xf32>, %z: tensor<64xf32>) -> (tensor<1000xf32>, tensor<f32>, tensor<100xf32>) {
+  %ex = tensor.empty() : tensor<100xf32>
+  %ey = tensor.empty() : tensor<1000xf32>
+  %zero = arith.constant 0.0 : f32
+  %s = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%s : tensor<f32>) -> tensor<f32>
+  %exp = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<100xf32>) outs(%ex : tensor<100xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %e = math.exp %a : f32
+    linalg.yield %e : f32
+  } -> tensor<100xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%z : tensor<64xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %e = arith.addf %b, %a : f32
+    linalg.yield %e : f32
+  } -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%y : tensor<1000xf32>) outs(%ey : tensor<1000xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %e = math.sqrt %a : f32
+    linalg.yield %e : f32
+  } -> tensor<1000xf32>
+  %back = linalg.generic {indexing_maps = [affine_map<(i) -> (99 - i)>, #id], iterator_types = ["parallel"]} ins(%exp : tensor<100xf32>) outs(%ex : tensor<100xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %e = arith.mulf %a, %a : f32
+    linalg.yield %e : f32
+  } -> tensor<100xf32>
+  device.yield %r, %sum, %back : tensor<1000xf32>, tensor<f32>, tensor<100xf32>
 }
