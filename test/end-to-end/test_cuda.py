@@ -3,6 +3,7 @@ machine (`test/support/cuda`).
 """
 
 import itertools
+import json
 import os
 import pathlib
 import re
@@ -381,6 +382,22 @@ def test_assembler(tools, compiled, tmp_path, name, target, options):
             assert int(stack) <= most and int(spills) <= most, kernel
         code.append(output.read_bytes())
     assert code[0] == code[1]
+    shown = json.loads(
+        tools.run(
+            "lockstep-inspect",
+            artifact,
+            "--format=json",
+            f"--ptxas={assembler}",
+        ).stdout
+    )
+    (module,) = shown["gpu_code"]
+    assert module["target"] == target
+    assert {grid["function"] for grid in module["grids"]} == {
+        kernel for kernel, _, _ in found
+    }
+    for grid in module["grids"]:
+        assert 8 <= grid["registers"] * grid["threads"] <= 65536
+        assert 0 < grid["occupancy"] <= 1
 
 
 def test_random_functions(gpu, tools, tmp_path):

@@ -10,6 +10,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/collectives/CollectiveCost.h"
+#include "tools/lockstep-inspect/GpuCode.h"
 #include "tools/lockstep-inspect/SimulatedSchedule.h"
 
 #include <cstdint>
@@ -242,6 +243,8 @@ struct Inspection {
   std::vector<VariableInfo> variables;
   std::vector<ScalarInfo> scalars;
   std::vector<KernelInfo> kernels;
+  /// Set by the caller of `inspect`, with what ptxas says or without it.
+  std::vector<GpuCodeInfo> gpuCode;
   std::vector<ProgramInfo> programs;
   /// One for each name of programs.
   std::vector<ProofInfo> proofs;

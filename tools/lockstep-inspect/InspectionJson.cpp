@@ -55,6 +55,21 @@ Json toJson(const CommandInfo &command, uint32_t index,
   return json;
 }
 
+Json toJson(const GpuLaunchInfo &launch) {
+  std::optional<uint32_t> registers, spilled;
+  if (launch.assembly) {
+    registers = launch.assembly->registers;
+    spilled = launch.assembly->spilledBytes;
+  }
+  return {{"function", launch.function},
+          {"blocks", launch.blocks},
+          {"threads", launch.threads},
+          {"shared_bytes", launch.sharedBytes},
+          {"registers", orNull(registers)},
+          {"spilled_bytes", orNull(spilled)},
+          {"occupancy", orNull(launch.occupancy)}};
+}
+
 Json toJson(const CollectiveInfo &collective) {
   return {{"channel", collective.channel},
           {"kind", collective.kind},
@@ -216,6 +231,12 @@ std::string toJson(const Inspection &inspection) {
     return Json{{"symbol", kernel.symbol},     {"grid", kernel.grid},
                 {"flops", kernel.flops},       {"bytes", kernel.bytes},
                 {"launches", kernel.launches}, {"line", kernel.line}};
+  });
+  json["gpu_code"] = array(inspection.gpuCode, [](const GpuCodeInfo &code) {
+    return Json{{"target", code.target},
+                {"grids", array(code.launches, [](const GpuLaunchInfo &launch) {
+                   return toJson(launch);
+                 })}};
   });
   json["programs"] =
       array(inspection.programs, [&](const ProgramInfo &program) {

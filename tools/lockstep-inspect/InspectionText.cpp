@@ -202,7 +202,14 @@ std::string kernels(const Inspection &inspection) {
              : fmt::format("{:.2f}", static_cast<double>(kernel.flops) /
                                          static_cast<double>(kernel.bytes)),
          kernel.line});
-  return section("kernels (flops and bytes are of one launch)", table);
+  std::string text =
+      section("kernels (flops and bytes are of one launch)", table);
+  for (const GpuCodeInfo &code : inspection.gpuCode)
+    text += section("grids of kernels for " + code.target +
+                        " (shared memory is of a block, registers and what "
+                        "they spill are of a thread)",
+                    tableOf(code));
+  return text;
 }
 
 std::string remarks(const Inspection &inspection) {

@@ -67,7 +67,7 @@ lockstep::runtime::Expected<std::string> readCode(const Artifact &artifact,
 int main(int argc, char **argv) {
   lockstep::tools::endWhenOutOfMemory("lockstep-inspect");
   std::string file, format = "text", output = "-";
-  std::optional<std::string> trust, trace, code;
+  std::optional<std::string> trust, trace, code, assembler;
   std::vector<std::string> shown;
   std::map<std::string, Section> sections;
   for (auto [name, section] : sectionNames)
@@ -97,6 +97,10 @@ int main(int argc, char **argv) {
                  "write the code of the kernels for this target: a shared "
                  "object, or PTX")
       ->type_name("TARGET");
+  app.add_option("--ptxas", assembler,
+                 "NVIDIA's assembler, which says what registers the code for "
+                 "GPUs needs")
+      ->type_name("PROGRAM");
   app.add_option("-o", output, "file to write")->type_name("FILE");
   try {
     app.parse(argc, argv);
@@ -113,6 +117,8 @@ int main(int argc, char **argv) {
   if (code && (format != "text" || !shown.empty() || trace))
     return fail("--code: expected no --format, --show and --compare",
                 exitUsage);
+  if (assembler && (code || trace))
+    return fail("--ptxas: expected no --code and --compare", exitUsage);
 
   VerifyOptions options{.allowUnproven = true};
   if (trust) {
@@ -132,6 +138,12 @@ int main(int argc, char **argv) {
     return status.ok() ? exitSuccess : fail(status.message());
   }
   Inspection inspection = inspect(**artifact, file);
+  auto gpuCode = inspectGpuCode(**artifact, assembler);
+  if (!gpuCode)
+    return fail(gpuCode.status().withContext("--ptxas").message());
+  if (assembler && gpuCode->empty())
+    return fail("--ptxas: expected code for GPUs in the artifact, found none");
+  inspection.gpuCode = std::move(*gpuCode);
   std::string text;
   if (trace) {
     auto run = readTrace(*trace, **artifact, inspection);

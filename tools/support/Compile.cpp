@@ -3,18 +3,15 @@
 #include "tools/support/Compile.h"
 
 #include "runtime/data/MappedFile.h"
+#include "tools/support/Process.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -85,32 +82,6 @@ std::string digestOf(const std::vector<std::span<const std::byte>> &parts) {
   return text;
 }
 
-/// Starts a program and waits for its end.
-Status runChild(const std::vector<std::string> &arguments) {
-  std::vector<char *> argv;
-  for (const std::string &argument : arguments)
-    argv.push_back(const_cast<char *>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  if (int error =
-          posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ))
-    return systemError(
-        fmt::format("cannot start '{}': {}", arguments[0], strerror(error)));
-  int result = 0;
-  while (waitpid(child, &result, 0) < 0)
-    if (errno != EINTR)
-      return systemError(fmt::format("cannot wait for '{}': {}", arguments[0],
-                                     strerror(errno)));
-  if (WIFSIGNALED(result))
-    return runtime::invalidArgument(fmt::format(
-        "{} was ended by signal {}", compilerName, WTERMSIG(result)));
-  if (WEXITSTATUS(result) != 0)
-    return runtime::invalidArgument(
-        fmt::format("{} failed with status {} (see above)", compilerName,
-                    WEXITSTATUS(result)));
-  return Status::success();
-}
-
 } // namespace
 
 bool needsCompilation(const std::string &path) {
@@ -155,7 +126,7 @@ Expected<std::string> compileModel(const std::string &model,
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   arguments.insert(arguments.end(), more.begin(), more.end());
   arguments.insert(arguments.end(), {"-o", temporary});
-  Status status = runChild(arguments);
+  Status status = runProgram(arguments);
   if (status.ok()) {
     fs::rename(temporary, artifact, error);
     if (error)

@@ -83,4 +83,9 @@ byId("proofs").append(table([["program", p => p.program], ["verdict", p => p.ver
 byId("scalars").append(table([["name", s => s.name, "mono"], ["type", s => s.type, "mono"], ["default", s => s.default ?? "given by the host"]], data.scalars));
 byId("kernels").append(table([["symbol", k => k.symbol, "mono"], ["launches", k => k.launches, "right"], ["grid", k => k.grid, "right"], ["flops", k => count(k.flops), "right"],
   ["bytes", k => bytes(k.bytes), "right"], ["line", k => k.line]], data.kernels));
+for (const code of data.gpu_code)
+  byId("gpu-code").append(element("h2", {}, "Grids of kernels for " + code.target), element("div", {class: "scroll tall"},
+    table([["grid", g => g.function, "mono"], ["blocks", g => g.blocks, "right"], ["threads", g => g.threads, "right"], ["shared memory of a block", g => bytes(g.shared_bytes), "right"],
+      ...(code.grids.some(g => g.registers !== null) ? [["registers of a thread", g => g.registers, "right"], ["spilled", g => bytes(g.spilled_bytes), "right"],
+        ["occupancy", g => (100 * g.occupancy).toFixed(0) + " %", "right"]] : [])], code.grids)));
 if (data.programs.length > 0) show(data.programs[0]);
