@@ -109,6 +109,16 @@ public:
   virtual bool isComplete() const = 0;
 };
 
+/// The time at a point in the commands of a queue.
+class Timestamp {
+public:
+  virtual ~Timestamp() = default;
+  /// Seconds from the record of `earlier` to that of this one, on any queues of
+  /// one device, which has executed both. Error: the device has failed, or has
+  /// not executed one of them.
+  virtual Expected<double> secondsSince(const Timestamp &earlier) const = 0;
+};
+
 /// result[i] = operands[0][i] + operands[1][i] + ... for i < `elements`, where
 /// + is the reduction, in the order of a binary tree that depends on the number
 /// of operands alone (ReduceTree.h). A result may be the same bytes as an
@@ -158,6 +168,9 @@ public:
     return unsupported("the device has no queues of a library");
   }
   virtual void record(Event &event) = 0;
+  /// Notes the time when the device has executed all earlier commands. Not
+  /// while commands are recorded.
+  virtual void record(Timestamp &timestamp) = 0;
   /// Later commands execute after the record of the event that is the latest at
   /// this call.
   virtual void wait(const Event &event) = 0;
@@ -224,6 +237,11 @@ public:
   /// device.
   virtual std::unique_ptr<Event>
   createEvent(std::function<void()> onComplete) = 0;
+  /// For the queues of this device, which outlives it. Error: host devices have
+  /// no queues.
+  virtual Expected<std::unique_ptr<Timestamp>> createTimestamp() {
+    return unsupported("device '" + std::string(kind()) + "' has no queues");
+  }
 };
 
 /// The device of this name. Empty: that of `LOCKSTEP_DEVICE` in the

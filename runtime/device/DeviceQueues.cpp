@@ -18,6 +18,7 @@ std::optional<uint32_t> DevicePosition::find(uint64_t executed) const {
 Expected<std::unique_ptr<DeviceQueues>>
 DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   auto queues = std::make_unique<DeviceQueues>();
+  queues->device = &device;
   if (Expected<ExchangeQueue *> exchange = queues->addExchange(device);
       !exchange)
     return exchange.status();

@@ -84,8 +84,21 @@ struct ExchangeQueue {
   }
 };
 
+/// Is told what queues for collectives execute. From any thread.
+class ExchangeObserver {
+public:
+  virtual ~ExchangeObserver() = default;
+  /// Around the commands of the collective of a channel, whose operands are
+  /// there.
+  virtual void exchangeBegins(uint32_t channel, Queue &queue) = 0;
+  virtual void exchangeEnds(uint32_t channel, Queue &queue) = 0;
+};
+
 /// One queue for each replica, and those for collectives.
 struct DeviceQueues {
+  Device *device = nullptr;
+  /// Null, or for the current run.
+  ExchangeObserver *observer = nullptr;
   std::vector<ReplicaQueue> replicas;
   /// The first one is for collectives whose members are all in this executor.
   std::deque<ExchangeQueue> exchanges;

@@ -164,7 +164,7 @@ private:
   /// can overwrite them.
   Outcome conclude(const Instruction &instruction, uint32_t pc) {
     if constexpr (queued)
-      if ((!execution.observers.empty() ||
+      if ((execution.awaitsCommands ||
            (instruction.flags & Instruction::unlocksVariables)) &&
           !device.await())
         return Outcome::stopped;

@@ -47,6 +47,8 @@ struct Execution {
   const std::vector<Injection> &injections;
   const std::function<void(const std::string &)> &onInjection;
   const std::vector<Observer *> &observers;
+  /// An observer inspects results.
+  bool awaitsCommands;
   MemoryRule brokenRule;
 };
 

@@ -290,6 +290,10 @@ void Executor::work(uint32_t worker) {
                       options.injections,
                       options.onInjection,
                       observers,
+                      std::any_of(observers.begin(), observers.end(),
+                                  [](const Observer *observer) {
+                                    return observer->inspectsResults();
+                                  }),
                       options.brokenRule};
   uint32_t workers = runHasOtherWorkers ? options.workers : 1;
   uint32_t count = state.replicaCount;

@@ -19,6 +19,10 @@ class Observer {
 public:
   virtual ~Observer() = default;
 
+  /// Whether it inspects what commands have computed: on a device with queues,
+  /// each replica then waits for the end of each command.
+  virtual bool inspectsResults() const { return true; }
+
   virtual void runBegins(const ProgramState &state) = 0;
   virtual void runEnds(const ProgramState &state) = 0;
   /// Around every command; an error ends the run.

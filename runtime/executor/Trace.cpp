@@ -13,6 +13,7 @@ Trace::Trace(uint32_t replicas)
     : epoch(std::chrono::steady_clock::now()), tracks(replicas) {
   for (uint32_t i = 0; i < replicas; ++i)
     tracks[i].name = fmt::format("replica {}", i);
+  collectives.name = collectivesTrack;
 }
 
 int64_t Trace::now() const {
@@ -28,26 +29,59 @@ void Trace::runBegins(const ProgramState &state) {
                               static_cast<uint32_t>(state.replicas[i].rank));
     tracks[i].waitBegin = -1;
   }
+  if (!state.queued)
+    return;
+  if (!times)
+    times = std::make_unique<QueueTimes>(uint32_t(tracks.size()),
+                                         [this] { return now(); });
+  timesStatus = times->begin(*state.queued->queues);
 }
 
-Status Trace::commandBegins(const Replica &replica, uint32_t) {
-  tracks[replica.index].commandBegin = now();
-  return Status::success();
+void Trace::runEnds(const ProgramState &) {
+  if (!times || !timesStatus.ok())
+    return;
+  Expected<QueueTimes::Result> result = times->end();
+  // The run has the error of the device, too.
+  if (!result)
+    return;
+  for (size_t i = 0; i < tracks.size(); ++i)
+    for (const QueueTimes::Span &span : result->replicas[i])
+      tracks[i].events.push_back(
+          {program, span.begin, span.end, span.command, span.isWait});
+  for (const QueueTimes::Span &span : result->collectives)
+    collectives.events.push_back({program, span.begin, span.end,
+                                  program->channelCommands[span.command],
+                                  false});
 }
 
-Status Trace::commandEnds(const Replica &replica, uint32_t command) {
+Status Trace::commandBegins(const Replica &replica, uint32_t command) {
+  Track &track = tracks[replica.index];
+  track.commandBegin = now();
+  if (!times)
+    return Status::success();
+  LOCKSTEP_RETURN_IF_ERROR(timesStatus);
+  LOCKSTEP_RETURN_IF_ERROR(track.status);
   switch (program->code[command].opcode) {
   case Opcode::launch:
   case Opcode::copy:
-  case Opcode::start: {
-    Track &track = tracks[replica.index];
+  case Opcode::wait:
+  case Opcode::barrier:
+  case Opcode::once:
+    return times->commandBegins(replica.index, command);
+  default:
+    return Status::success();
+  }
+}
+
+Status Trace::commandEnds(const Replica &replica, uint32_t command) {
+  Track &track = tracks[replica.index];
+  Opcode opcode = program->code[command].opcode;
+  bool isOnQueue = opcode == Opcode::launch || opcode == Opcode::copy;
+  if (times)
+    return times->commandEnds(replica.index, isOnQueue);
+  if (isOnQueue || opcode == Opcode::start)
     track.events.push_back(
         {program, track.commandBegin, now(), command, false});
-    break;
-  }
-  default:
-    break;
-  }
   return Status::success();
 }
 
@@ -57,10 +91,14 @@ void Trace::blocks(const Replica &replica, uint32_t) {
 
 void Trace::passes(const Replica &replica, uint32_t channel) {
   Track &track = tracks[replica.index];
+  uint32_t command = program->channelCommands[channel];
+  if (times) {
+    track.status = times->passes(replica.index, command);
+    return;
+  }
   if (track.waitBegin < 0)
     return;
-  track.events.push_back({program, track.waitBegin, now(),
-                          program->channelCommands[channel], true});
+  track.events.push_back({program, track.waitBegin, now(), command, true});
   track.waitBegin = -1;
 }
 
@@ -76,8 +114,13 @@ Status writeTraces(const std::string &path,
                         trace.epoch - epoch)
                         .count();
     file.nameProcess(pid, processes[pid].name);
-    for (size_t tid = 0; tid < trace.tracks.size(); ++tid) {
-      const Trace::Track &track = trace.tracks[tid];
+    std::vector<const Trace::Track *> tracks;
+    for (const Trace::Track &track : trace.tracks)
+      tracks.push_back(&track);
+    if (!trace.collectives.events.empty())
+      tracks.push_back(&trace.collectives);
+    for (size_t tid = 0; tid < tracks.size(); ++tid) {
+      const Trace::Track &track = *tracks[tid];
       file.nameThread(pid, tid, track.name);
       for (const Trace::Event &event : track.events) {
         const Instruction &instruction = event.program->code[event.command];

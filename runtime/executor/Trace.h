@@ -5,6 +5,7 @@
 
 #include "runtime/executor/Observer.h"
 #include "runtime/executor/ProgramState.h"
+#include "runtime/executor/QueueTimes.h"
 
 #include <chrono>
 #include <span>
@@ -17,13 +18,16 @@ struct TraceProcess;
 
 /// Records kernels, copies, collectives and waits, one track for each replica.
 /// A collective is on the track of the replica that arrived last and therefore
-/// executed it.
+/// executed it. On a device with queues, all times are those at which the
+/// device executes, and its collectives have a track of their own; those
+/// through the memory of the host are seen as waits.
 class Trace final : public Observer {
 public:
   explicit Trace(uint32_t replicas);
 
+  bool inspectsResults() const override { return false; }
   void runBegins(const ProgramState &state) override;
-  void runEnds(const ProgramState &) override {}
+  void runEnds(const ProgramState &state) override;
   Status commandBegins(const Replica &replica, uint32_t command) override;
   Status commandEnds(const Replica &replica, uint32_t command) override;
   Status arrives(const Replica &, uint32_t, bool) override {
@@ -48,12 +52,18 @@ private:
     std::vector<Event> events;
     int64_t commandBegin = 0;
     int64_t waitBegin = -1;
+    /// An error that is reported at the next command.
+    Status status;
   };
 
   int64_t now() const;
 
   std::chrono::steady_clock::time_point epoch;
   std::vector<Track> tracks;
+  /// On a device with queues.
+  std::unique_ptr<QueueTimes> times;
+  Status timesStatus;
+  Track collectives;
   const Program *program = nullptr;
 };
 

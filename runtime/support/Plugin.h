@@ -27,7 +27,7 @@ namespace lockstep::runtime {
 /// increased with every change to a class or function that both use, and to
 /// what executors send each other; a plugin that was built for another version
 /// is refused, and so is a process whose plugin was.
-inline constexpr uint32_t pluginVersion = 4;
+inline constexpr uint32_t pluginVersion = 5;
 
 /// Declares, in one source of a plugin, the version that it is built for.
 #define LOCKSTEP_PLUGIN                                                        \

@@ -17,6 +17,9 @@
 
 namespace lockstep::runtime {
 
+/// The track of the collectives that a device with queues executes.
+inline constexpr std::string_view collectivesTrack = "collectives";
+
 class TraceFile {
 public:
   struct Event {

@@ -213,6 +213,31 @@ TEST_P(Devices, eventsCallBack) {
   }
 }
 
+// Times are those at which the device executes, on all queues.
+TEST_P(Devices, timestampsAreOfTheDevice) {
+  TwoQueues s(GetParam());
+  std::vector<std::unique_ptr<Timestamp>> times;
+  for (int i = 0; i < 3; ++i)
+    times.push_back(*s.device->createTimestamp());
+  EXPECT_FALSE(times[1]->secondsSince(*times[0]).ok()) << "nothing is recorded";
+  std::unique_ptr<Event> event = s.device->createEvent({});
+  s.first->record(*times[0]);
+  s.first->fill(s.memory->block(0), sizeof(Numbers), 7);
+  s.first->record(*event);
+  s.second->wait(*event);
+  s.second->record(*times[1]);
+  ASSERT_TRUE(s.second->finish().ok());
+  double seconds = *times[1]->secondsSince(*times[0]);
+  EXPECT_GE(seconds, 0);
+  EXPECT_LT(seconds, 60);
+  // A later record replaces an earlier one.
+  s.first->record(*times[2]);
+  s.first->record(*times[0]);
+  ASSERT_TRUE(s.first->finish().ok());
+  EXPECT_GE(*times[0]->secondsSince(*times[2]), 0);
+  EXPECT_GE(*times[0]->secondsSince(*times[1]), 0);
+}
+
 // Each side sees the writes of the other one on demand.
 TEST_P(Devices, copiesOfTheHostAreUpdatedOnDemand) {
   std::shared_ptr<Device> device = *openDevice(GetParam());
@@ -269,6 +294,8 @@ TEST(OpenDevice, isShared) {
 TEST(OpenDevice, cpuHasNoQueues) {
   std::unique_ptr<Device> cpu = makeCpuDevice();
   EXPECT_EQ(cpu->createQueue().status().message(),
+            "device 'cpu' has no queues");
+  EXPECT_EQ(cpu->createTimestamp().status().message(),
             "device 'cpu' has no queues");
 }
 

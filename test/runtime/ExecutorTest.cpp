@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 using namespace lockstep;
@@ -353,6 +354,8 @@ TEST(Trace, isValidJsonWithAllEvents) {
     std::ifstream stream(path);
     nlohmann::json trace = nlohmann::json::parse(stream);
     int kernels = 0, collectives = 0, waits = 0;
+    // Of the latest event of each track.
+    std::map<int, double> ends;
     for (const auto &event : trace["traceEvents"]) {
       if (event["ph"] != "X")
         continue;
@@ -361,8 +364,21 @@ TEST(Trace, isValidJsonWithAllEvents) {
       waits += event["cat"] == "wait";
       EXPECT_EQ(event["args"]["location"], "train.py:42");
       EXPECT_GE(event["dur"], 0);
+      // The events of a track are one after the other; 1 ns for rounding.
+      double begin = event["ts"].get<double>();
+      double &end = ends[event["tid"].get<int>()];
+      EXPECT_GE(begin, end - 1e-3);
+      end = begin + event["dur"].get<double>();
     }
     EXPECT_EQ(kernels, 8);
+    if (!isOnHostDevice()) {
+      // Each collective is on a track of its own, and each wait is there: the
+      // queue of a replica waits, not the host.
+      EXPECT_EQ(collectives, 2);
+      EXPECT_EQ(waits, 8);
+      EXPECT_EQ(ends.size(), 5u);
+      continue;
+    }
     EXPECT_EQ(collectives, 8);
     EXPECT_LE(waits, 6);
     if (workers == 1) {

@@ -3,6 +3,7 @@
 #include "tools/lockstep-inspect/TraceReader.h"
 
 #include "runtime/simulator/Simulator.h"
+#include "runtime/support/TraceFile.h"
 #include "runtime/support/JsonText.h"
 
 #include <fmt/format.h>
@@ -63,6 +64,8 @@ public:
         linkTracks.insert(trackOf(event));
         trace.isSimulated = true;
       }
+      if (name == runtime::collectivesTrack)
+        collectiveTracks.insert(trackOf(event));
     }
     size_t count = 0;
     for (size_t i = 0; i < events.size(); ++i) {
@@ -86,11 +89,20 @@ public:
           program.link.insert(program.link.end(), events.begin(), events.end());
           continue;
         }
-        sort(events);
+        if (collectiveTracks.contains(track))
+          continue;
         program.replicas.push_back(
             {std::move(events),
              replicaCounts.try_emplace(track, 1).first->second});
       }
+      // As if one of the replicas had executed them.
+      for (auto &[track, events] : tracks[i])
+        if (collectiveTracks.contains(track) && !program.replicas.empty()) {
+          std::vector<TraceEvent> &first = program.replicas.front().events;
+          first.insert(first.end(), events.begin(), events.end());
+        }
+      for (auto &replica : program.replicas)
+        sort(replica.events);
       sort(program.link);
     }
     return std::move(trace);
@@ -217,7 +229,7 @@ private:
 
   const runtime::Artifact &artifact;
   const Inspection &inspection;
-  std::set<Track> linkTracks;
+  std::set<Track> linkTracks, collectiveTracks;
   /// Of tracks that stand for several replicas, how many.
   std::map<Track, uint64_t> replicaCounts;
   /// Of each program, the events of each track.

@@ -147,6 +147,10 @@ public:
     return std::make_unique<CudaEvent>(context, std::move(onComplete));
   }
 
+  Expected<std::unique_ptr<Timestamp>> createTimestamp() override {
+    return CudaTimestamp::create(context);
+  }
+
 private:
   CudaDevice() = default;
 

@@ -2,6 +2,8 @@
 
 #include "runtime/device/cuda/CudaEvent.h"
 
+#include <fmt/format.h>
+
 namespace lockstep::runtime {
 
 CudaEvent::State::State(std::shared_ptr<CudaContext> given,
@@ -35,6 +37,34 @@ bool CudaEvent::isComplete() const {
   state->context->enter();
   // After an error, nothing more will happen; the queue has its status.
   return state->context->api.cuEventQuery(state->event) != CUDA_ERROR_NOT_READY;
+}
+
+Expected<std::unique_ptr<Timestamp>>
+CudaTimestamp::create(std::shared_ptr<CudaContext> context) {
+  context->enter();
+  CUevent event = nullptr;
+  CUresult result = context->api.cuEventCreate(&event, CU_EVENT_DEFAULT);
+  if (result != CUDA_SUCCESS)
+    return systemError(fmt::format("cannot create an event with a time: {}",
+                                   context->api.text(result)));
+  return std::unique_ptr<Timestamp>(
+      new CudaTimestamp(std::move(context), event));
+}
+
+CudaTimestamp::~CudaTimestamp() {
+  context->enter();
+  context->api.cuEventDestroy(event);
+}
+
+Expected<double> CudaTimestamp::secondsSince(const Timestamp &earlier) const {
+  context->enter();
+  float milliseconds = 0;
+  CUresult result = context->api.elapsedTime(
+      &milliseconds, static_cast<const CudaTimestamp &>(earlier).event, event);
+  if (result != CUDA_SUCCESS)
+    return systemError(fmt::format("the time of an event is not known: {}",
+                                   context->api.text(result)));
+  return double(milliseconds) * 1e-3;
 }
 
 bool CudaCallbacks::add(std::shared_ptr<CudaEvent::State> event,

@@ -44,6 +44,23 @@ public:
   const std::shared_ptr<State> state;
 };
 
+/// An event with the time of its record.
+class CudaTimestamp final : public Timestamp {
+public:
+  /// Error: the driver cannot create an event.
+  static Expected<std::unique_ptr<Timestamp>>
+  create(std::shared_ptr<CudaContext> context);
+  ~CudaTimestamp() override;
+  Expected<double> secondsSince(const Timestamp &earlier) const override;
+
+  const std::shared_ptr<CudaContext> context;
+  const CUevent event;
+
+private:
+  CudaTimestamp(std::shared_ptr<CudaContext> context, CUevent event)
+      : context(std::move(context)), event(event) {}
+};
+
 /// The records of a queue whose events have callbacks, in its order. The stream
 /// calls `callNext` at each of them. But the driver calls nothing once the GPU
 /// has failed: then all are complete, because nothing more will happen.

@@ -387,6 +387,14 @@ CUresult CudaQueue::storeAddresses(const CudaReduction &kernels,
 // Events
 //===----------------------------------------------------------------------===//
 
+void CudaQueue::record(Timestamp &timestamp) {
+  enqueue([] { return std::string("the record of a time"); },
+          [&] {
+            return api.cuEventRecord(
+                static_cast<CudaTimestamp &>(timestamp).event, stream.stream);
+          });
+}
+
 void CudaQueue::record(Event &event) {
   const std::shared_ptr<CudaEvent::State> &state =
       static_cast<CudaEvent &>(event).state;

@@ -46,6 +46,7 @@ public:
   void download(std::byte *to, const std::byte *from, uint64_t bytes) override;
   Status call(const std::function<Status(void *)> &enqueue) override;
   void record(Event &event) override;
+  void record(Timestamp &timestamp) override;
   void wait(const Event &event) override;
   Status finish() override;
   Status beginRecording(std::span<Queue *const> others) override;

@@ -22,6 +22,7 @@ static Status findFunctions(void *library, DriverApi &api) {
   LOCKSTEP_CUDA_FUNCTIONS(LOCKSTEP_CUDA_FIND)
 #undef LOCKSTEP_CUDA_FIND
 #undef LOCKSTEP_CUDA_TEXT
+  finder.find("cuEventElapsedTime", api.elapsedTime);
   return finder.status();
 }
 

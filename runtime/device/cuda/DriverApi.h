@@ -79,6 +79,11 @@ struct DriverApi {
 #define LOCKSTEP_CUDA_POINTER(name) decltype(&::name) name = nullptr;
   LOCKSTEP_CUDA_FUNCTIONS(LOCKSTEP_CUDA_POINTER)
 #undef LOCKSTEP_CUDA_POINTER
+
+  /// The macro of cuda.h may mean a version that older drivers lack; this one
+  /// has the same type.
+  CUresult(CUDAAPI *elapsedTime)(float *milliseconds, CUevent begin,
+                                 CUevent end) = nullptr;
 };
 
 /// Earlier drivers are refused, as cuDriverGetVersion counts: 12.4.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -107,6 +108,16 @@ bool SimulatedEvent::isComplete() const {
          state->recorded.load(std::memory_order_acquire);
 }
 
+Expected<double>
+SimulatedTimestamp::secondsSince(const Timestamp &earlier) const {
+  int64_t begin = static_cast<const SimulatedTimestamp &>(earlier).time->load(
+              std::memory_order_acquire),
+          end = time->load(std::memory_order_acquire);
+  if (begin == 0 || end == 0)
+    return invalidArgument("a timestamp has not been recorded");
+  return double(end - begin) * 1e-9;
+}
+
 /// Commands in the order in which they were recorded, in which each wait comes
 /// after its record.
 class SimulatedGraph final : public CommandGraph {
@@ -195,6 +206,14 @@ public:
 
   void record(Event &event) override {
     device.add(lane, recordOf(static_cast<SimulatedEvent &>(event)));
+  }
+
+  void record(Timestamp &timestamp) override {
+    add([time = static_cast<SimulatedTimestamp &>(timestamp).time] {
+      time->store(std::chrono::steady_clock::now().time_since_epoch() /
+                      std::chrono::nanoseconds(1),
+                  std::memory_order_release);
+    });
   }
 
   void wait(const Event &event) override {
@@ -374,6 +393,10 @@ Expected<std::unique_ptr<Queue>> SimulatedDevice::createQueue() {
 std::unique_ptr<Event>
 SimulatedDevice::createEvent(std::function<void()> onComplete) {
   return std::make_unique<SimulatedEvent>(std::move(onComplete));
+}
+
+Expected<std::unique_ptr<Timestamp>> SimulatedDevice::createTimestamp() {
+  return std::unique_ptr<Timestamp>(std::make_unique<SimulatedTimestamp>());
 }
 
 void SimulatedDevice::add(Lane &lane, Command command) {

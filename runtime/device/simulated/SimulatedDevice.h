@@ -66,6 +66,18 @@ private:
   std::function<void()> onComplete;
 };
 
+/// Of the host's clock, when a thread of the device executes the record.
+class SimulatedTimestamp final : public Timestamp {
+public:
+  Expected<double> secondsSince(const Timestamp &earlier) const override;
+
+private:
+  friend class SimulatedQueue;
+  /// Nanoseconds; shared with the command.
+  std::shared_ptr<std::atomic<int64_t>> time =
+      std::make_shared<std::atomic<int64_t>>(0);
+};
+
 class SimulatedDevice final : public Device {
 public:
   explicit SimulatedDevice(uint64_t seed);
@@ -82,6 +94,7 @@ public:
   Expected<std::unique_ptr<HostMemory>> allocateHost(uint64_t bytes) override;
   Expected<std::unique_ptr<Queue>> createQueue() override;
   std::unique_ptr<Event> createEvent(std::function<void()> onComplete) override;
+  Expected<std::unique_ptr<Timestamp>> createTimestamp() override;
 
   /// Whether bytes of the host are in memory of `allocateHost`.
   bool isAllocated(const std::byte *memory, uint64_t bytes);

@@ -85,6 +85,8 @@ Status QueueTransport::execute(const CollectivePlan &plan) {
         checkDimensions(plan, channel.members.dimensions.data()));
   for (const std::unique_ptr<Event> &arrival : channel.arrivals)
     queues.exchange().wait(*arrival);
+  if (queues.observer)
+    queues.observer->exchangeBegins(plan.channel, queues.exchange());
   if (plan.properties().isReduction) {
     reduce(plan);
   } else {
@@ -92,6 +94,8 @@ Status QueueTransport::execute(const CollectivePlan &plan) {
     for (int64_t tile = 0; tile < plan.tiles; ++tile)
       copyCollectiveTile(plan, channel.members.memory(), tile, copies);
   }
+  if (queues.observer)
+    queues.observer->exchangeEnds(plan.channel, queues.exchange());
   queues.exchange().record(*channel.complete);
   return Status::success();
 }

@@ -118,6 +118,9 @@ Status NcclTransport::execute(Channel &channel, const CollectivePlan &plan) {
   Queue &queue = *channel.group->exchange->queue;
   for (const std::unique_ptr<Event> &arrival : channel.arrivals)
     queue.wait(*arrival);
+  ExchangeObserver *observer = context.queues->observer;
+  if (observer)
+    observer->exchangeBegins(plan.channel, queue);
   for (const ExchangeStep &step : channel.steps.steps) {
     for (const RowCopy &rows : step.packing)
       queue.copy(rows);
@@ -133,6 +136,8 @@ Status NcclTransport::execute(Channel &channel, const CollectivePlan &plan) {
     for (const ExchangeStep::Clear &clear : step.clears)
       queue.fill(clear.to, clear.bytes, 0);
   }
+  if (observer)
+    observer->exchangeEnds(plan.channel, queue);
   queue.record(*channel.complete);
   return Status::success();
 }

@@ -93,6 +93,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags) {
       return CUDA_ERROR_INVALID_VALUE;
     auto created = std::make_unique<Event>();
     created->context = &context;
+    created->flags = flags;
     *event =
         reinterpret_cast<CUevent>(Driver::get().events.add(std::move(created)));
     return CUDA_SUCCESS;
@@ -107,18 +108,25 @@ CUresult cuEventDestroy_v2(CUevent event) {
 }
 
 CUresult cuEventRecord(CUevent handle, CUstream stream) {
-  return withStream(stream,
-                    [&](Context &context, const auto &lane) -> CUresult {
-                      Event *event = Driver::get().events.find(handle);
-                      if (!event || event->context != &context)
-                        return CUDA_ERROR_INVALID_HANDLE;
-                      // A command of its own, which follows those that the
-                      // stream waits for.
-                      Point point = context.submit(lane, nullptr);
-                      std::lock_guard lock(event->mutex);
-                      event->point = point;
-                      return CUDA_SUCCESS;
-                    });
+  return withStream(
+      stream, [&](Context &context, const auto &lane) -> CUresult {
+        Event *event = Driver::get().events.find(handle);
+        if (!event || event->context != &context)
+          return CUDA_ERROR_INVALID_HANDLE;
+        // A command of its own, which follows those that the
+        // stream waits for.
+        std::function<CUresult()> work;
+        if (!(event->flags & CU_EVENT_DISABLE_TIMING))
+          work = [time = event->time] {
+            *time = std::chrono::steady_clock::now().time_since_epoch() /
+                    std::chrono::nanoseconds(1);
+            return CUDA_SUCCESS;
+          };
+        Point point = context.submit(lane, std::move(work));
+        std::lock_guard lock(event->mutex);
+        event->point = point;
+        return CUDA_SUCCESS;
+      });
 }
 
 static Point pointOf(Event &event) {
@@ -155,6 +163,33 @@ CUresult cuEventQuery(CUevent handle) {
     if (CUresult error = context.error())
       return error;
     return isDone ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  });
+}
+
+// Of CUDA 12.4, which the macro of a newer cuda.h replaces by another one.
+#undef cuEventElapsedTime
+extern "C" [[gnu::visibility("default")]] CUresult
+cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
+  return withContext([&](Context &context) -> CUresult {
+    int64_t times[2];
+    for (size_t i = 0; i < 2; ++i) {
+      Event *event = Driver::get().events.find(i == 0 ? begin : end);
+      if (!event || event->flags & CU_EVENT_DISABLE_TIMING)
+        return CUDA_ERROR_INVALID_HANDLE;
+      Point point = pointOf(*event);
+      if (!point.lane)
+        return CUDA_ERROR_INVALID_HANDLE;
+      if (CUresult error = checkQuery(point))
+        return error;
+      bool isDone = Scheduler::get().poll(point);
+      if (CUresult error = context.error())
+        return error;
+      if (!isDone)
+        return CUDA_ERROR_NOT_READY;
+      times[i] = *event->time;
+    }
+    *milliseconds = float(double(times[1] - times[0]) * 1e-6);
+    return CUDA_SUCCESS;
   });
 }
 

@@ -41,9 +41,13 @@ struct Stream {
 
 struct Event {
   Context *context = nullptr;
+  unsigned flags = 0;
   /// The last record.
   std::mutex mutex;
   Point point;
+  /// When it was executed, in nanoseconds; shared with the command.
+  std::shared_ptr<std::atomic<int64_t>> time =
+      std::make_shared<std::atomic<int64_t>>(0);
 };
 
 struct LoadedModule;

@@ -65,6 +65,26 @@ TEST_F(CudaStream, AWaitIsForTheRecordBefore) {
   EXPECT_EQ(download<unsigned>(x, 1)[0], 7u);
 }
 
+TEST_F(CudaStream, EventsHaveTimes) {
+  CUevent begin = nullptr, end = nullptr, untimed = createEvent();
+  for (CUevent *event : {&begin, &end})
+    ASSERT_EQ(cuda.cuEventCreate(event, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+  float milliseconds = -1;
+  EXPECT_EQ(cuda.cuEventElapsedTime(&milliseconds, begin, end),
+            CUDA_ERROR_INVALID_HANDLE)
+      << "they have not been recorded";
+  cuda.cuEventRecord(begin, streams[0]);
+  cuda.cuEventRecord(untimed, streams[0]);
+  cuda.cuEventRecord(end, streams[0]);
+  ASSERT_EQ(cuda.cuStreamSynchronize(streams[0]), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.cuEventElapsedTime(&milliseconds, begin, end), CUDA_SUCCESS);
+  EXPECT_GE(milliseconds, 0);
+  EXPECT_EQ(cuda.cuEventElapsedTime(&milliseconds, end, begin), CUDA_SUCCESS);
+  EXPECT_LE(milliseconds, 0);
+  EXPECT_EQ(cuda.cuEventElapsedTime(&milliseconds, begin, untimed),
+            CUDA_ERROR_INVALID_HANDLE);
+}
+
 TEST_F(CudaStream, PollingMakesProgress) {
   CUdeviceptr x = allocate(4);
   CUevent event = createEvent();

@@ -67,6 +67,7 @@ namespace lockstep::standin {
   X(cuEventDestroy_v2)                                                         \
   X(cuEventRecord)                                                             \
   X(cuEventQuery)                                                              \
+  X(cuEventElapsedTime)                                                        \
   X(cuEventSynchronize)                                                        \
   X(cuLaunchKernel)                                                            \
   X(cuGetErrorName)                                                            \
