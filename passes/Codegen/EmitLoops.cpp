@@ -59,6 +59,10 @@ public:
     ranges = getTileRanges(
         builder, loc, tile, sizes, splits,
         SmallVector<int64_t>(splits.size(), splitsInner ? kInnerMultiple : 1));
+    Aliases aliases(group.stages.front().op->getParentOfType<func::FuncOp>());
+    for (const LoopStage &stage : group.stages)
+      if (hasIndependentIterations(stage, aliases))
+        parallel.insert(stage.op);
     rows = findRowBuffers(group, group.depth);
     for (auto &[buffer, indices] : rows)
       shrink(buffer, indices);
@@ -128,7 +132,7 @@ private:
   }
 
   /// Emits loops over parallel dimensions; with `marksLast`, the innermost is
-  /// marked as parallel, because it writes only elements of the results.
+  /// marked as parallel, if its iterations are independent.
   void emitParallel(ArrayRef<unsigned> order, llvm::function_ref<void()> body,
                     bool marksLast) {
     if (order.empty())
@@ -142,7 +146,7 @@ private:
       dims[dim] = index;
       emitParallel(order.drop_front(), body, marksLast);
     });
-    if (marksLast && order.size() == 1)
+    if (marksLast && order.size() == 1 && parallel.contains(current->op))
       setParallel(loop);
   }
 
@@ -336,6 +340,8 @@ private:
   LoopGroup &group;
   SmallVector<TileRange> ranges;
   ScalarBody::Rows rows;
+  /// Operations with independent iterations.
+  llvm::SmallPtrSet<Operation *, 4> parallel;
   SmallVector<Value> outer;
   LoopStage *current = nullptr;
   SmallVector<Value>

@@ -207,6 +207,19 @@ static bool isIndependent(const LoopStage &first, const LoopStage &second,
   return !conflicts(first, second) && !conflicts(second, first);
 }
 
+bool lockstep::hasIndependentIterations(const LoopStage &stage,
+                                        const Aliases &aliases) {
+  linalg::GenericOp op = stage.op;
+  WalkResult found = op.getBlock()->walk([](Operation *inner) {
+    bool onlyReads = inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+                     isMemoryEffectFree(inner) ||
+                     hasSingleEffect<MemoryEffects::Read>(inner);
+    return onlyReads ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !found.wasInterrupted() &&
+         isIndependent(stage, stage, stage.parallelDims.size(), aliases);
+}
+
 /// The number of outer loops that the stage can share with the group; 0 if
 /// none.
 static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage,

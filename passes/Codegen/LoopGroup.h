@@ -64,6 +64,10 @@ bool keepsRowInRegisters(const LoopStage &stage, unsigned row);
 bool loadsInBody(mlir::linalg::GenericOp op, mlir::Value buffer,
                  const Aliases &aliases);
 
+/// Whether no iteration of the parallel loops of a stage accesses memory that
+/// another one writes, be it results or what the body allocates.
+bool hasIndependentIterations(const LoopStage &stage, const Aliases &aliases);
+
 /// Whether neither `next` nor any of `stages` is a reduction, and all have the
 /// same loops: an iteration accesses no element that another one writes.
 bool sharesAllLoops(llvm::ArrayRef<LoopStage> stages, const LoopStage &next,

@@ -2,6 +2,7 @@
 
 #include "passes/Codegen/PlainLoops.h"
 
+#include "passes/Codegen/LoopGroup.h"
 #include "passes/Codegen/LoopMetadata.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,12 +48,17 @@ void lockstep::formMultiplyAdds(linalg::GenericOp op) {
 
 LogicalResult lockstep::lowerToPlainLoops(func::FuncOp function) {
   IRRewriter rewriter(function.getContext());
+  Aliases aliases(function);
   SmallVector<linalg::LinalgOp> ops;
   function.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   for (linalg::LinalgOp op : ops) {
-    bool isParallel = op.getNumParallelLoops() == op.getNumLoops();
-    if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
+    bool isParallel = false;
+    if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation())) {
+      std::optional<LoopStage> stage = makeStage(generic);
+      isParallel = stage && stage->reductionDims.empty() &&
+                   hasIndependentIterations(*stage, aliases);
       formMultiplyAdds(generic);
+    }
     rewriter.setInsertionPoint(op);
     FailureOr<linalg::LinalgLoops> loops =
         linalg::linalgOpToLoops(rewriter, op);

@@ -453,6 +453,32 @@ def test_phases_that_share_launches(level):
             np.testing.assert_allclose(total, exact, rtol=1e-5)
 
 
+def test_a_body_with_a_tensor_of_its_own():
+    """Iterations share its memory: they are executed one after the other."""
+    text = f"""#id = affine_map<(i) -> (i)>
+device.kernel @f(%x: {tensor(256)}, %j: {tensor(256, element="i32")}) -> {tensor(256)} {{
+  %e = tensor.empty() : {tensor(256)}
+  %r = linalg.generic {{indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}}
+      ins(%x, %j : {tensor(256)}, {tensor(256, element="i32")}) outs(%e : {tensor(256)}) {{
+  ^bb0(%a: f32, %n: i32, %o: f32):
+    %s = arith.mulf %a, %a : f32
+    %t = tensor.from_elements %a, %s : {tensor(2)}
+    %i = arith.index_cast %n : i32 to index
+    %v = tensor.extract %t[%i] : {tensor(2)}
+    linalg.yield %v : f32
+  }} -> {tensor(256)}
+  device.yield %r : {tensor(256)}
+}}
+"""
+    x, j = np.arange(256, dtype=np.float32), np.arange(256, dtype=np.int32) % 2
+    for level in LEVELS:
+        module = kernels.Module(text, level=level)
+        for target in TARGETS:
+            np.testing.assert_array_equal(
+                module[target]["f"](x, j), np.where(j == 0, x, x * x)
+            )
+
+
 def convolution(name, stride):
     """A convolution of 9x9 images with 3x3 filters, 5 to 19 channels."""
     size = (9 - 3) // stride + 1
