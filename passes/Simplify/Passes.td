@@ -100,8 +100,10 @@ def SpeculateBranchesPass : Pass<"speculate-branches", "::mlir::func::FuncOp"> {
 
     A side that is not wanted costs little: at most 16 operations are executed
     for each element of the results, which take no longer than to read and write
-    it. Branches stay whose results have less than 1,024 elements, and branches
-    in loops, but for loops around whole steps.
+    it, or 16,384 in all. Other results stay in a branch, and so do all of
+    branches in loops, but for loops around whole steps. Variables whose new
+    values are selected can be divided among the replicas. With parameter
+    servers, all branches stay: a worker that changes nothing stores nothing.
 
     ```mlir
     // before
@@ -195,9 +197,8 @@ def ShardVariablesPass : Pass<"shard-variables", "::mlir::ModuleOp"> {
 
     With `reassociate`, the sum of all elements of such a value, as in a norm,
     is computed from the sums of the replicas' parts; sums of integers are
-    without it, too. Where a new value comes from a branch without effects, both
-    sides are computed, if they are element-wise, and one of the results is
-    selected.
+    without it, too. New values that come from branches have to be selected
+    before (`speculate-branches`).
 
     ```mlir
     // before, 2 replicas

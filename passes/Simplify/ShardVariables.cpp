@@ -15,10 +15,7 @@
 #include "passes/Remarks/Remarks.h"
 #include "passes/Simplify/DivideStep.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -30,61 +27,6 @@ namespace {
 
 using collective::Kind;
 using collective::WaitOp;
-
-/// Whether `op` computes something from its operands alone that costs little
-/// compared to the update of a variable.
-bool isCheap(Operation *op) {
-  auto isSmall = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return !tensor || tensor.getRank() == 0;
-  };
-  return isPure(op) && (getElementwiseOperands(op) ||
-                        (op->getNumRegions() == 0 &&
-                         llvm::all_of(op->getResultTypes(), isSmall)));
-}
-
-/// Computes both sides of the branches from which variables get new values, and
-/// selects between the results, if all that they do is cheap. Returns whether
-/// there is such a branch.
-bool speculate(func::FuncOp function) {
-  bool changes = false;
-  Block &body = function.getBody().front();
-  llvm::SetVector<Operation *> branches;
-  for (OpOperand &operand : body.getTerminator()->getOpOperands())
-    if (auto branch = operand.get().getDefiningOp<scf::IfOp>();
-        branch && getBoundVariable(function, operand.getOperandNumber()))
-      branches.insert(branch);
-  for (Operation *op : branches) {
-    auto branch = cast<scf::IfOp>(op);
-    bool areCheap = llvm::all_of(branch->getRegions(), [](Region &region) {
-      return llvm::all_of(region.front().without_terminator(),
-                          [](Operation &inner) { return isCheap(&inner); });
-    });
-    if (!areCheap)
-      continue;
-    auto inlineSide = [&](Region &region) {
-      Operation *yield = region.front().getTerminator();
-      SmallVector<Value> values(yield->getOperands());
-      yield->erase();
-      body.getOperations().splice(branch->getIterator(),
-                                  region.front().getOperations());
-      return values;
-    };
-    SmallVector<Value> ifTrue = inlineSide(branch.getThenRegion()),
-                       ifFalse = inlineSide(branch.getElseRegion());
-    OpBuilder builder(branch);
-    for (auto [result, yes, no] :
-         llvm::zip_equal(branch.getResults(), ifTrue, ifFalse))
-      result.replaceAllUsesWith(
-          yes == no ? yes
-                    : arith::SelectOp::create(builder, branch.getLoc(),
-                                              branch.getCondition(), yes, no)
-                          .getResult());
-    branch.erase();
-    changes = true;
-  }
-  return changes;
-}
 
 struct ShardVariables : impl::ShardVariablesPassBase<ShardVariables> {
   using ShardVariablesPassBase::ShardVariablesPassBase;
@@ -98,13 +40,9 @@ struct ShardVariables : impl::ShardVariablesPassBase<ShardVariables> {
     if (replicas < 2 || replica::StrategyProperties::of(module).placement !=
                             replica::Placement::Mirrored)
       return;
-    OwningOpRef<ModuleOp> original = module.clone();
-    bool hasSpeculated = false;
     for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal()) {
-        hasSpeculated |= speculate(function);
+      if (!function.isExternal())
         steps.emplace_back(function, replicas, reassociate);
-      }
     findVariables();
     for (bool changes = true; changes;) {
       changes = false;
@@ -116,8 +54,6 @@ struct ShardVariables : impl::ShardVariablesPassBase<ShardVariables> {
     }
     if (!variables.empty())
       divide();
-    else if (hasSpeculated)
-      module.getBodyRegion().takeBody(original->getBodyRegion());
     if (piecesRequired)
       checkPieces();
   }

@@ -9,6 +9,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
+#include "dialect/Replica/Strategy.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 
@@ -28,12 +29,12 @@ namespace lockstep {
 
 namespace {
 
-/// With fewer elements, one kernel for all is as fast.
-constexpr int64_t kFewestElements = 1 << 10;
 /// More operations for each element of the results take longer than to read
 /// and write it, so that a side that is not wanted costs something. AdamW has
 /// about five.
 constexpr int64_t kMostOperations = 16;
+/// Results with fewer elements may take as many operations as these.
+constexpr int64_t kFewElements = 1 << 10;
 
 /// Whether the branch is executed once per step: it is in no loop, or in one
 /// around steps, which have collectives.
@@ -50,40 +51,50 @@ bool isOncePerStep(scf::IfOp branch) {
   return true;
 }
 
+bool isStatic(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return !tensor || tensor.hasStaticShape();
+}
+
+/// Whether `op` is arithmetic on scalars that cannot fail.
+bool isArithmetic(Operation &op) {
+  return isa<linalg::YieldOp, linalg::IndexOp>(op) ||
+         (op.getNumRegions() == 0 && isSpeculatable(&op) &&
+          isMemoryEffectFree(&op) &&
+          llvm::none_of(op.getOperandTypes(), llvm::IsaPred<ShapedType>) &&
+          llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType>));
+}
+
 /// The number of element-wise operations that `op` executes, or nothing if it
-/// is no operation that may be executed in vain.
+/// is no operation that may be executed in vain: one that may fail, or accesses
+/// elements at positions of which only the condition may know that they exist.
 std::optional<int64_t> countOperations(Operation &op) {
+  if (!llvm::all_of(op.getOperandTypes(), isStatic) ||
+      !llvm::all_of(op.getResultTypes(), isStatic))
+    return std::nullopt;
   if (matchPattern(&op, m_Constant()) ||
       isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
           tensor::CastOp>(op))
     return 0;
-  // An element of a tensor without dimensions, or one of a constant position.
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return extract.getIndices().empty() ? std::optional<int64_t>(0)
                                         : std::nullopt;
-  WalkResult result = op.walk([](Operation *inner) {
-    return isa<linalg::LinalgOp, linalg::YieldOp>(inner) ||
-                   isSpeculatable(inner)
-               ? WalkResult::advance()
-               : WalkResult::interrupt();
-  });
-  if (result.wasInterrupted() || !isMemoryEffectFree(&op))
-    return std::nullopt;
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    if (linalgOp.hasDynamicShape() ||
-        linalgOp.getNumParallelLoops() != linalgOp.getNumLoops())
+    if (!linalgOp.hasPureTensorSemantics() ||
+        linalgOp.getNumParallelLoops() != linalgOp.getNumLoops() ||
+        !llvm::all_of(*linalgOp.getBlock(), isArithmetic))
       return std::nullopt;
     int64_t iterations = 1;
     for (int64_t size : linalgOp.getStaticLoopRanges())
       iterations *= size;
     return iterations * int64_t(linalgOp.getBlock()->getOperations().size());
   }
-  if (op.getNumRegions() != 0 || !OpTrait::hasElementwiseMappableTraits(&op))
+  if (isArithmetic(op))
+    return 1;
+  if (op.getNumRegions() != 0 || !OpTrait::hasElementwiseMappableTraits(&op) ||
+      !isSpeculatable(&op) || !isMemoryEffectFree(&op))
     return std::nullopt;
-  auto type = dyn_cast<RankedTensorType>(op.getResultTypes().front());
-  if (type && !type.hasStaticShape())
-    return std::nullopt;
-  return type ? type.getNumElements() : 1;
+  return cast<RankedTensorType>(op.getResultTypes().front()).getNumElements();
 }
 
 /// The results of a branch that are to be selected.
@@ -129,7 +140,8 @@ public:
           selection.needed.push_back(&op);
           operations += *countOperations(op);
         }
-    if (elements < kFewestElements || operations > kMostOperations * elements)
+    if (selection.results.empty() ||
+        operations > kMostOperations * std::max(elements, kFewElements))
       return std::nullopt;
     return selection;
   }
@@ -173,6 +185,12 @@ private:
 
 struct SpeculateBranches : impl::SpeculateBranchesPassBase<SpeculateBranches> {
   void runOnOperation() override {
+    // Asynchronous workers change variables at any time: a path that changes
+    // nothing must not store the value that it has read.
+    auto module = getOperation()->getParentOfType<ModuleOp>();
+    if (replica::StrategyProperties::of(module).placement ==
+        replica::Placement::Servers)
+      return;
     SmallVector<scf::IfOp> branches;
     // Inner ones first: what is left of them decides about the outer ones.
     getOperation().walk<WalkOrder::PostOrder>([&](scf::IfOp branch) {

@@ -1,5 +1,5 @@
-// RUN: lockstep-opt %s --pass-pipeline="builtin.module(shard-variables)" --split-input-file | FileCheck %s
-// RUN: lockstep-opt %s --pass-pipeline="builtin.module(shard-variables{reassociate})" --split-input-file | FileCheck %s --check-prefix=NORM
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(speculate-branches),shard-variables)" --split-input-file | FileCheck %s
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(speculate-branches),shard-variables{reassociate})" --split-input-file | FileCheck %s --check-prefix=NORM
 
 // SGD with momentum. The parameter is read in the step and gathered at its beginning; the velocity, which only the update reads, is not. The
 // scalar is used as it is, and the sums are divided where they are summed.

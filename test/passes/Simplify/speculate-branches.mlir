@@ -78,18 +78,42 @@ func.func @nested(%x: tensor<1024xf32>, %c: i1, %d: i1) -> tensor<1024xf32> {
 
 // -----
 
-// Branches that stay: of few elements; of products; what may fail; what takes longer than to read and write the results; in a loop.
+// Scalars, and tensors of few elements: here, more operations for each are cheap, too.
+// REMARK: model.py:8:1: remark: [Passed] Speculated
 // CHECK-LABEL: func.func @small(
-// CHECK: scf.if
-func.func @small(%x: tensor<1023xf32>, %c: i1) -> tensor<1023xf32> {
-  %r = scf.if %c -> tensor<1023xf32> {
-    %t = arith.negf %x : tensor<1023xf32>
-    scf.yield %t : tensor<1023xf32>
+// CHECK-NOT: scf.if
+// CHECK-COUNT-2: arith.select
+func.func @small(%x: tensor<2xf32>, %n: i32, %c: i1) -> (tensor<2xf32>, i32) {
+  %r:2 = scf.if %c -> (tensor<2xf32>, i32) {
+    %1 = math.sqrt %x : tensor<2xf32>
+    %2 = math.sqrt %1 : tensor<2xf32>
+    %3 = math.sqrt %2 : tensor<2xf32>
+    %4 = math.sqrt %3 : tensor<2xf32>
+    %5 = math.sqrt %4 : tensor<2xf32>
+    %6 = math.sqrt %5 : tensor<2xf32>
+    %7 = math.sqrt %6 : tensor<2xf32>
+    %8 = math.sqrt %7 : tensor<2xf32>
+    %9 = math.sqrt %8 : tensor<2xf32>
+    %10 = math.sqrt %9 : tensor<2xf32>
+    %11 = math.sqrt %10 : tensor<2xf32>
+    %12 = math.sqrt %11 : tensor<2xf32>
+    %13 = math.sqrt %12 : tensor<2xf32>
+    %14 = math.sqrt %13 : tensor<2xf32>
+    %15 = math.sqrt %14 : tensor<2xf32>
+    %16 = math.sqrt %15 : tensor<2xf32>
+    %17 = math.sqrt %16 : tensor<2xf32>
+    %m = arith.addi %n, %n : i32
+    scf.yield %17, %m : tensor<2xf32>, i32
   } else {
-    scf.yield %x : tensor<1023xf32>
-  }
-  return %r : tensor<1023xf32>
+    scf.yield %x, %n : tensor<2xf32>, i32
+  } loc("model.py":8:1)
+  return %r#0, %r#1 : tensor<2xf32>, i32
 }
+
+// -----
+
+// Branches that stay: of products; what may fail, or access elements that only the condition knows to exist; what takes longer than to read and
+// write the results; in a loop.
 // CHECK-LABEL: func.func @product(
 // CHECK: scf.if
 func.func @product(%x: tensor<32x32xf32>, %c: i1) -> tensor<32x32xf32> {
@@ -152,6 +176,53 @@ func.func @long(%x: tensor<1024xf32>, %c: i1) -> tensor<1024xf32> {
     %16 = math.sqrt %15 : tensor<1024xf32>
     %17 = math.sqrt %16 : tensor<1024xf32>
     scf.yield %17 : tensor<1024xf32>
+  } else {
+    scf.yield %x : tensor<1024xf32>
+  }
+  return %r : tensor<1024xf32>
+}
+// CHECK-LABEL: func.func @gather(
+// CHECK: scf.if
+func.func @gather(%x: tensor<1024xf32>, %i: tensor<1024xindex>, %c: i1) -> tensor<1024xf32> {
+  %r = scf.if %c -> tensor<1024xf32> {
+    %p = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%i : tensor<1024xindex>) outs(%x : tensor<1024xf32>) {
+    ^bb0(%k: index, %o: f32):
+      %v = tensor.extract %x[%k] : tensor<1024xf32>
+      linalg.yield %v : f32
+    } -> tensor<1024xf32>
+    scf.yield %p : tensor<1024xf32>
+  } else {
+    scf.yield %x : tensor<1024xf32>
+  }
+  return %r : tensor<1024xf32>
+}
+// CHECK-LABEL: func.func @cast(
+// CHECK: scf.if
+func.func @cast(%x: tensor<?xf32>, %y: tensor<1024xf32>, %c: i1) -> tensor<1024xf32> {
+  %r = scf.if %c -> tensor<1024xf32> {
+    %p = tensor.cast %x : tensor<?xf32> to tensor<1024xf32>
+    scf.yield %p : tensor<1024xf32>
+  } else {
+    scf.yield %y : tensor<1024xf32>
+  }
+  return %r : tensor<1024xf32>
+}
+// CHECK-LABEL: func.func @iterations(
+// CHECK: scf.if
+func.func @iterations(%x: tensor<1024xf32>, %c: i1) -> tensor<1024xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %many = arith.constant 100000 : index
+  %r = scf.if %c -> tensor<1024xf32> {
+    %p = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%x : tensor<1024xf32>) outs(%x : tensor<1024xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %q = scf.for %k = %c0 to %many step %c1 iter_args(%s = %a) -> f32 {
+        %t = math.sqrt %s : f32
+        scf.yield %t : f32
+      }
+      linalg.yield %q : f32
+    } -> tensor<1024xf32>
+    scf.yield %p : tensor<1024xf32>
   } else {
     scf.yield %x : tensor<1024xf32>
   }
