@@ -253,12 +253,31 @@ private:
         continue;
       if (into &&
           groupWork(i) + groupWork(members[*into].front()) <= kSmallWork &&
-          fitTogether(i, members[*into].front()) &&
+          fitTogether(i, members[*into].front()) && !shareTensors(*into, g) &&
           mayMerge(*into, g, /*last=*/graph.ops.size() - 1))
         merge(*into, g);
       else
         into = g;
     }
+  }
+
+  /// Whether groups read a tensor in common, such as the old value of a
+  /// variable that one of them replaces: the one that only reads it comes first
+  /// then.
+  bool shareTensors(unsigned a, unsigned b) const {
+    llvm::SmallDenseSet<Value> read;
+    auto forTensors = [&](unsigned g, llvm::function_ref<void(Value)> body) {
+      for (unsigned member : members[g])
+        for (Value operand : graph.ops[member]->getOperands())
+          if (auto type = dyn_cast<RankedTensorType>(operand.getType());
+              type && type.getRank() > 0 &&
+              !operand.getDefiningOp<tensor::EmptyOp>())
+            body(operand);
+    };
+    forTensors(a, [&](Value value) { read.insert(value); });
+    bool found = false;
+    forTensors(b, [&](Value value) { found = found || read.contains(value); });
+    return found;
   }
 
   /// Whether a group is element-wise, computes nothing but new values of
