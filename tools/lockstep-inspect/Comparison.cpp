@@ -42,11 +42,22 @@ public:
       tracks.push_back(divideSteps(program, track.events));
       count = std::min(count, tracks.back().size());
     }
+    auto beginOf = [&](size_t step) {
+      double begin = INFINITY;
+      for (const std::vector<TraceTrack> &track : tracks)
+        if (step < track.size())
+          begin = std::min(begin, track[step].front().begin);
+      return begin;
+    };
     for (size_t step = 0; step < count; ++step) {
       std::vector<ReplicaTrack> of;
       for (size_t i = 0; i < tracks.size(); ++i)
         of.push_back({tracks[i][step], trace.replicas[i].replicas});
-      steps.push_back(collectStep(program, of, trace.link));
+      steps.push_back(collectStep(
+          program, of,
+          trace.collectives.empty()
+              ? trace.link
+              : collectivesBetween(beginOf(step), beginOf(step + 1))));
     }
     result.program = program.name;
     result.topology = schedule.topology;
@@ -58,6 +69,29 @@ public:
   }
 
 private:
+  /// What devices have exchanged in a step: from the first one that begins a
+  /// collective to the last one that ends it.
+  TraceTrack collectivesBetween(double begin, double end) const {
+    std::map<uint32_t, TraceTrack> executions;
+    for (const TraceTrack &track : trace.collectives) {
+      std::map<uint32_t, size_t> counts;
+      for (const TraceEvent &event : track) {
+        if (event.begin < begin || event.begin >= end)
+          continue;
+        TraceTrack &all = executions[event.command];
+        size_t number = counts[event.command]++;
+        if (number == all.size())
+          all.push_back(event);
+        all[number].begin = std::min(all[number].begin, event.begin);
+        all[number].end = std::max(all[number].end, event.end);
+      }
+    }
+    TraceTrack found;
+    for (const auto &[command, all] : executions)
+      found.insert(found.end(), all.begin(), all.end());
+    return found;
+  }
+
   std::map<Key, CommandTimes> predict() const {
     std::map<Key, CommandTimes> predicted;
     for (const SimulatedEvent &event : schedule.result.events) {

@@ -8,14 +8,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <sstream>
+#include <string_view>
 
 namespace lockstep::inspect {
 
@@ -41,59 +42,111 @@ std::vector<std::string> splitLines(const std::string &text) {
   return lines;
 }
 
+std::optional<uint64_t> parseNumber(std::string_view text) {
+  uint64_t number = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+/// `NAME[SIZE]` in a declaration of PTX.
+struct ArrayName {
+  std::string_view name;
+  uint64_t size = 0;
+};
+
+std::optional<ArrayName> parseArray(std::string_view line) {
+  size_t bracket = line.find('[');
+  if (bracket == std::string_view::npos)
+    return std::nullopt;
+  size_t space = line.substr(0, bracket).find_last_of(" \t");
+  auto size = parseNumber(line.substr(bracket + 1));
+  if (space == std::string_view::npos || !size)
+    return std::nullopt;
+  return ArrayName{line.substr(space + 1, bracket - space - 1), *size};
+}
+
 /// The blocks and threads of each launch, of the bytes that PTX lists; those
-/// that are zero at the end are left out.
-std::vector<std::pair<int64_t, int64_t>> parseLaunches(const std::string &list,
-                                                       size_t size) {
+/// that are zero at the end are left out. None if it lists something else.
+std::optional<std::vector<std::pair<int64_t, int64_t>>>
+parseLaunches(std::string_view line, uint64_t size) {
+  constexpr uint64_t pairBytes = 16;
+  size_t open = line.find('{');
+  // A launch has a block, so that one of its bytes is in the list.
+  if (open == std::string_view::npos || size > pairBytes * line.size())
+    return std::nullopt;
   std::vector<uint8_t> bytes(size, 0);
-  std::istringstream stream(list);
   size_t i = 0;
-  for (std::string byte; std::getline(stream, byte, ',') && i < size;)
-    bytes[i++] = static_cast<uint8_t>(std::strtoul(byte.c_str(), nullptr, 10));
-  std::vector<std::pair<int64_t, int64_t>> launches(size / 16);
+  for (std::string_view left = line.substr(open + 1); i < size;) {
+    std::optional<uint64_t> byte = parseNumber(
+        left.substr(std::min(left.find_first_not_of(' '), left.size())));
+    if (!byte || *byte > UINT8_MAX)
+      return std::nullopt;
+    bytes[i++] = static_cast<uint8_t>(*byte);
+    size_t comma = left.find(',');
+    if (comma == std::string_view::npos)
+      break;
+    left.remove_prefix(comma + 1);
+  }
+  std::vector<std::pair<int64_t, int64_t>> launches(size / pairBytes);
   for (size_t k = 0; k < launches.size(); ++k) {
-    std::memcpy(&launches[k].first, &bytes[16 * k], 8);
-    std::memcpy(&launches[k].second, &bytes[16 * k + 8], 8);
+    std::memcpy(&launches[k].first, &bytes[pairBytes * k], 8);
+    std::memcpy(&launches[k].second, &bytes[pairBytes * k + 8], 8);
   }
   return launches;
 }
 
+/// Calls `body` for the identifiers of a line.
+template <typename Body> void forWords(std::string_view line, Body body) {
+  auto isPart = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
+  };
+  for (size_t i = 0; i < line.size();) {
+    size_t begin = i;
+    while (i < line.size() && isPart(line[i]))
+      ++i;
+    if (i > begin)
+      body(line.substr(begin, i - begin));
+    else
+      ++i;
+  }
+}
+
 /// The launches of all kernels in a PTX module, as the compiler has written it.
-std::vector<GpuLaunchInfo> parseModule(const std::string &text) {
-  static const std::regex array(
-      R"(\.visible \.global .*\.b8 (\S+)\$launches\[(\d+)\] = \{(.*)\};)");
-  static const std::regex shared(R"(\.shared .*\.b8 (\S+)\[(\d+)\];)");
-  static const std::regex entry(R"(\.visible \.entry (\S+)\()");
-  static const std::regex word(R"([\w$]+)");
+/// Error: it has not.
+Expected<std::vector<GpuLaunchInfo>> parseModule(const std::string &text) {
   std::vector<GpuLaunchInfo> launches;
-  std::map<std::string, uint64_t> sharedBytes;
+  std::map<std::string, uint64_t, std::less<>> sharedBytes;
   // Of each function, the shared memory that it names.
   std::map<std::string, std::map<std::string, uint64_t>> used;
   std::string function;
   for (const std::string &line : splitLines(text)) {
-    std::smatch match;
-    if (line.find("$launches[") != std::string::npos &&
-        std::regex_search(line, match, array)) {
-      auto grids = parseLaunches(match[3], std::stoul(match[2]));
-      for (uint32_t k = 0; k < grids.size(); ++k)
-        if (grids[k].first > 0)
-          launches.push_back({runtime::gpuPhaseSymbol(match[1].str(), k),
-                              grids[k].first,
-                              grids[k].second,
-                              0,
-                              {},
-                              {}});
+    std::optional<ArrayName> array;
+    if (size_t at = line.find(runtime::gpuLaunchesSuffix);
+        at != std::string::npos && line.find(".global") != std::string::npos) {
+      array = parseArray(line);
+      auto grids = array ? parseLaunches(line, array->size) : std::nullopt;
+      if (!grids)
+        return runtime::corrupted(
+            fmt::format("expected the launches of a kernel in PTX, found '{}'",
+                        line.substr(0, 80)));
+      std::string symbol(array->name.substr(
+          0, array->name.size() - runtime::gpuLaunchesSuffix.size()));
+      for (uint32_t k = 0; k < grids->size(); ++k)
+        if (auto [blocks, threads] = (*grids)[k]; blocks > 0)
+          launches.push_back(
+              {runtime::gpuPhaseSymbol(symbol, k), blocks, threads, 0, {}, {}});
     } else if (line.find(".shared") != std::string::npos &&
-               std::regex_search(line, match, shared)) {
-      sharedBytes[match[1]] = std::stoull(match[2]);
-    } else if (line.find(".entry") != std::string::npos &&
-               std::regex_search(line, match, entry)) {
-      function = match[1];
+               (array = parseArray(line)) && line.ends_with("];")) {
+      sharedBytes[std::string(array->name)] = array->size;
+    } else if (size_t entry = line.find(".entry ");
+               entry != std::string::npos) {
+      function = line.substr(entry + 7, line.find('(') - entry - 7);
     } else if (line.find("$shared") != std::string::npos) {
-      for (std::sregex_iterator i(line.begin(), line.end(), word), end;
-           i != end; ++i)
-        if (auto found = sharedBytes.find(i->str()); found != sharedBytes.end())
+      forWords(line, [&](std::string_view word) {
+        if (auto found = sharedBytes.find(word); found != sharedBytes.end())
           used[function][found->first] = found->second;
+      });
     }
   }
   for (GpuLaunchInfo &launch : launches)
@@ -104,19 +157,22 @@ std::vector<GpuLaunchInfo> parseModule(const std::string &text) {
 
 /// What `ptxas -v` has printed, by functions.
 std::map<std::string, AssemblyInfo> parseReport(const std::string &text) {
-  static const std::regex compiling("Compiling entry function '(.*)' for");
-  static const std::regex registers(R"(Used (\d+) registers)");
-  static const std::regex spilled(R"((\d+) bytes spill stores)");
+  auto after = [](std::string_view line, std::string_view mark) {
+    size_t at = line.find(mark);
+    return at == std::string_view::npos ? std::optional<std::string_view>()
+                                        : line.substr(at + mark.size());
+  };
   std::map<std::string, AssemblyInfo> found;
   AssemblyInfo *current = nullptr;
   for (const std::string &line : splitLines(text)) {
-    std::smatch match;
-    if (std::regex_search(line, match, compiling))
-      current = &found[match[1]];
-    if (current && std::regex_search(line, match, registers))
-      current->registers = static_cast<uint32_t>(std::stoul(match[1]));
-    if (current && std::regex_search(line, match, spilled))
-      current->spilledBytes = static_cast<uint32_t>(std::stoul(match[1]));
+    if (auto name = after(line, "Compiling entry function '"))
+      current = &found[std::string(name->substr(0, name->find('\'')))];
+    if (!current)
+      continue;
+    if (auto used = after(line, "Used "))
+      current->registers = uint32_t(parseNumber(*used).value_or(0));
+    if (auto frame = after(line, "bytes stack frame, "))
+      current->spilledBytes = uint32_t(parseNumber(*frame).value_or(0));
   }
   return found;
 }
@@ -170,6 +226,8 @@ assemble(const std::string &assembler, const std::string &target,
 double computeOccupancy(const Multiprocessor &gpu, int64_t threads,
                         int64_t registers, int64_t sharedBytes) {
   constexpr int64_t warp = 32, registerUnit = 256, reservedBytes = 1024;
+  if (threads <= 0 || registers < 0 || sharedBytes < 0)
+    return 0;
   auto roundUp = [](int64_t value, int64_t unit) {
     return (value + unit - 1) / unit * unit;
   };
@@ -197,11 +255,12 @@ inspectGpuCode(const Artifact &artifact,
     std::span<const std::byte> bytes = artifact.segment(binary->segment());
     std::string module(reinterpret_cast<const char *>(bytes.data()),
                        bytes.size());
-    GpuCodeInfo code{target, parseModule(module)};
+    GpuCodeInfo code{target, {}};
+    LOCKSTEP_RETURN_IF_ERROR(parseModule(module).moveTo(code.launches));
     if (assembler) {
       auto report = assemble(*assembler, target, module);
       if (!report)
-        return report.status();
+        return report.status().withContext("--ptxas");
       Multiprocessor gpu = lookupMultiprocessor(target);
       for (GpuLaunchInfo &launch : code.launches)
         if (auto found = report->find(launch.function);

@@ -36,14 +36,21 @@ public:
       addTransfersByWaits();
     else
       addTransfersOfLink();
+    bool isKnown = false;
     result.transfers = 0;
     for (const auto &[key, times] : result.commands)
       if (key.first == Kind::collective) {
+        isKnown = true;
         if (times.step && result.transfers)
           *result.transfers += *times.step;
         else
           result.transfers.reset();
       }
+    if (!isKnown &&
+        std::any_of(
+            program.commands.begin(), program.commands.end(),
+            [](const CommandInfo &command) { return command.op == "start"; }))
+      result.transfers.reset();
     return std::move(result);
   }
 

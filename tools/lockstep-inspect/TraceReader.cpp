@@ -3,8 +3,8 @@
 #include "tools/lockstep-inspect/TraceReader.h"
 
 #include "runtime/simulator/Simulator.h"
-#include "runtime/support/TraceFile.h"
 #include "runtime/support/JsonText.h"
+#include "runtime/support/TraceFile.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -89,20 +89,15 @@ public:
           program.link.insert(program.link.end(), events.begin(), events.end());
           continue;
         }
-        if (collectiveTracks.contains(track))
+        sort(events);
+        if (collectiveTracks.contains(track)) {
+          program.collectives.push_back(std::move(events));
           continue;
+        }
         program.replicas.push_back(
             {std::move(events),
              replicaCounts.try_emplace(track, 1).first->second});
       }
-      // As if one of the replicas had executed them.
-      for (auto &[track, events] : tracks[i])
-        if (collectiveTracks.contains(track) && !program.replicas.empty()) {
-          std::vector<TraceEvent> &first = program.replicas.front().events;
-          first.insert(first.end(), events.begin(), events.end());
-        }
-      for (auto &replica : program.replicas)
-        sort(replica.events);
       sort(program.link);
     }
     return std::move(trace);

@@ -38,6 +38,8 @@ struct ReplicaTrack {
 struct ProgramTrace {
   std::vector<ReplicaTrack> replicas;
   TraceTrack link;
+  /// Of each process with a device that executes collectives, when it does.
+  std::vector<TraceTrack> collectives;
 };
 
 struct RunTrace {

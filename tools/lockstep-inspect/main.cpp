@@ -138,12 +138,19 @@ int main(int argc, char **argv) {
     return status.ok() ? exitSuccess : fail(status.message());
   }
   Inspection inspection = inspect(**artifact, file);
-  auto gpuCode = inspectGpuCode(**artifact, assembler);
-  if (!gpuCode)
-    return fail(gpuCode.status().withContext("--ptxas").message());
-  if (assembler && gpuCode->empty())
-    return fail("--ptxas: expected code for GPUs in the artifact, found none");
-  inspection.gpuCode = std::move(*gpuCode);
+  bool showsKernels = shown.empty() || std::find(shown.begin(), shown.end(),
+                                                 "kernels") != shown.end();
+  if (assembler && !showsKernels)
+    return fail("--ptxas: expected --show=kernels", exitUsage);
+  if (showsKernels && !trace) {
+    auto gpuCode = inspectGpuCode(**artifact, assembler);
+    if (!gpuCode)
+      return fail(gpuCode.status().message());
+    if (assembler && gpuCode->empty())
+      return fail(
+          "--ptxas: expected code for GPUs in the artifact, found none");
+    inspection.gpuCode = std::move(*gpuCode);
+  }
   std::string text;
   if (trace) {
     auto run = readTrace(*trace, **artifact, inspection);
