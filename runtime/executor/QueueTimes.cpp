@@ -20,6 +20,7 @@ Status QueueTimes::begin(DeviceQueues &given) {
     LOCKSTEP_RETURN_IF_ERROR(first.finish());
     baseTime = double(now());
   }
+  exchangeStatus = Status::success();
   queues->observer = this;
   return Status::success();
 }
@@ -91,19 +92,19 @@ void QueueTimes::exchangeEnds(uint32_t channel, Queue &queue) {
   noteExchange(channel, queue, true);
 }
 
-Expected<std::vector<QueueTimes::Span>>
-QueueTimes::resolve(Track &track) const {
+std::vector<QueueTimes::Span> QueueTimes::resolve(Track &track) const {
   std::vector<Span> spans;
   for (const Pair &pair : std::exchange(track.pairs, {})) {
     if (!pair.end)
       continue;
-    double begin = 0, length = 0;
-    LOCKSTEP_RETURN_IF_ERROR(pair.begin->secondsSince(*base).moveTo(begin));
-    LOCKSTEP_RETURN_IF_ERROR(
-        pair.end->secondsSince(*pair.begin).moveTo(length));
-    double time = baseTime + begin * 1e9;
+    Expected<double> begin = pair.begin->secondsSince(*base);
+    Expected<double> length = pair.end->secondsSince(*pair.begin);
+    // A run that has failed leaves commands that are not executed.
+    if (!begin || !length)
+      continue;
+    double time = baseTime + *begin * 1e9;
     spans.push_back({pair.command, pair.isWait, std::llround(time),
-                     std::llround(time + length * 1e9)});
+                     std::llround(time + *length * 1e9)});
   }
   track.timestamps.used = 0;
   track.open = nullptr;
@@ -112,7 +113,6 @@ QueueTimes::resolve(Track &track) const {
 
 Expected<QueueTimes::Result> QueueTimes::end() {
   queues->observer = nullptr;
-  LOCKSTEP_RETURN_IF_ERROR(exchangeStatus);
   if (base) {
     // The times of a run are relative to its beginning: a GPU measures longer
     // ones less exactly.
@@ -122,11 +122,10 @@ Expected<QueueTimes::Result> QueueTimes::end() {
   }
   base = std::move(next);
   Result result;
-  for (Track &track : tracks) {
-    result.replicas.emplace_back();
-    LOCKSTEP_RETURN_IF_ERROR(resolve(track).moveTo(result.replicas.back()));
-  }
-  LOCKSTEP_RETURN_IF_ERROR(resolve(exchanges).moveTo(result.collectives));
+  for (Track &track : tracks)
+    result.replicas.push_back(resolve(track));
+  result.collectives = resolve(exchanges);
+  result.status = exchangeStatus;
   return result;
 }
 

@@ -6,8 +6,9 @@
 #include "runtime/device/DeviceQueues.h"
 
 #include <deque>
+#include <functional>
+#include <memory>
 #include <mutex>
-#include <set>
 #include <vector>
 
 namespace lockstep::runtime {
@@ -44,6 +45,8 @@ public:
   struct Result {
     std::vector<std::vector<Span>> replicas;
     std::vector<Span> collectives;
+    /// Whether all collectives are there.
+    Status status;
   };
   /// The device has executed everything; the queues may be destroyed
   /// afterwards. Error: the device has failed.
@@ -69,7 +72,8 @@ private:
 
   /// Notes the time at the end of a queue.
   Expected<Timestamp *> note(Timestamps &timestamps, Queue &queue);
-  Expected<std::vector<Span>> resolve(Track &track) const;
+  /// The spans that the device has executed; forgets them.
+  std::vector<Span> resolve(Track &track) const;
   void noteExchange(uint32_t channel, Queue &queue, bool isEnd);
 
   const std::function<int64_t()> now;

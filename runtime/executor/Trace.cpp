@@ -41,7 +41,9 @@ void Trace::runEnds(const ProgramState &) {
   if (!times || !timesStatus.ok())
     return;
   Expected<QueueTimes::Result> result = times->end();
-  // The run has the error of the device, too.
+  Status status = result ? result->status : result.status();
+  if (incomplete.ok() && !status.ok())
+    incomplete = status.withContext("the trace is not complete");
   if (!result)
     return;
   for (size_t i = 0; i < tracks.size(); ++i)
@@ -146,7 +148,10 @@ Status writeTraces(const std::string &path,
       }
     }
   }
-  return file.write(path);
+  LOCKSTEP_RETURN_IF_ERROR(file.write(path));
+  for (const TraceProcess &process : processes)
+    LOCKSTEP_RETURN_IF_ERROR(process.trace->incomplete);
+  return Status::success();
 }
 
 } // namespace lockstep::runtime

@@ -63,6 +63,8 @@ private:
   /// On a device with queues.
   std::unique_ptr<QueueTimes> times;
   Status timesStatus;
+  /// The first error because of which events are missing.
+  Status incomplete;
   Track collectives;
   const Program *program = nullptr;
 };
