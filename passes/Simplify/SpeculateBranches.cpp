@@ -112,7 +112,8 @@ public:
 
   /// The results that should be selected, if any.
   std::optional<Selection> match() {
-    if (!isOncePerStep(branch))
+    // What a side checks, it checks before it yields.
+    if (!isOncePerStep(branch) || !isMemoryEffectFree(branch))
       return std::nullopt;
     Selection selection;
     int64_t elements = 0;
@@ -240,7 +241,7 @@ struct SpeculateBranches : impl::SpeculateBranchesPassBase<SpeculateBranches> {
       other.push_back(second);
       results.push_back(branch.getResult(i));
     }
-    if (isMemoryEffectFree(branch) && results.empty())
+    if (results.empty())
       return rewriter.eraseOp(branch);
     auto left = scf::IfOp::create(rewriter, branch.getLoc(),
                                   TypeRange(ValueRange(results)),

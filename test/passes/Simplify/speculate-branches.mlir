@@ -181,6 +181,18 @@ func.func @long(%x: tensor<1024xf32>, %c: i1) -> tensor<1024xf32> {
   }
   return %r : tensor<1024xf32>
 }
+// CHECK-LABEL: func.func @check(
+// CHECK: scf.if
+func.func @check(%x: tensor<2048xf32>, %c: i1, %d: i1) -> tensor<2048xf32> {
+  %r = scf.if %c -> tensor<2048xf32> {
+    %t = arith.negf %x : tensor<2048xf32>
+    cf.assert %d, "expected true"
+    scf.yield %t : tensor<2048xf32>
+  } else {
+    scf.yield %x : tensor<2048xf32>
+  }
+  return %r : tensor<2048xf32>
+}
 // CHECK-LABEL: func.func @gather(
 // CHECK: scf.if
 func.func @gather(%x: tensor<1024xf32>, %i: tensor<1024xindex>, %c: i1) -> tensor<1024xf32> {
@@ -248,7 +260,7 @@ func.func @loop(%x: tensor<1024xf32>, %c: i1) -> tensor<1024xf32> {
 
 // -----
 
-// A result of dynamic size stays, with what only it needs, and so does the effect of a side.
+// A result of dynamic size stays, with what only it needs.
 // REMARK: model.py:9:1: remark: [Passed] Speculated
 // REMARK-SAME: of the branch (model.py:9), 1 of 2 results are computed element by element on both sides, and (8.00 KiB) are selected
 // CHECK-LABEL: func.func @some(
@@ -257,7 +269,6 @@ func.func @loop(%x: tensor<1024xf32>, %c: i1) -> tensor<1024xf32> {
 // CHECK: %[[Y:.*]] = arith.select %[[C:.*]], %[[N]], %[[X]] : tensor<2048xf32>
 // CHECK: %[[D:.*]] = scf.if %[[C]] -> (tensor<?xf32>) {
 // CHECK-NEXT: tensor.extract_slice %[[S]]
-// CHECK-NEXT: cf.assert
 // CHECK-NEXT: scf.yield
 // CHECK: return %[[D]], %[[Y]]
 func.func @some(%x: tensor<2048xf32>, %z: tensor<?xf32>, %n: index, %c: i1) -> (tensor<?xf32>, tensor<2048xf32>) {
@@ -265,30 +276,9 @@ func.func @some(%x: tensor<2048xf32>, %z: tensor<?xf32>, %n: index, %c: i1) -> (
     %s = math.sqrt %x : tensor<2048xf32>
     %t = arith.negf %s : tensor<2048xf32>
     %p = tensor.extract_slice %s[0] [%n] [1] : tensor<2048xf32> to tensor<?xf32>
-    cf.assert %c, "expected true"
     scf.yield %p, %t : tensor<?xf32>, tensor<2048xf32>
   } else {
     scf.yield %z, %x : tensor<?xf32>, tensor<2048xf32>
   } loc("model.py":9:1)
   return %r#0, %r#1 : tensor<?xf32>, tensor<2048xf32>
-}
-
-// -----
-
-// Nothing is left but an effect.
-// REMARK: model.py:7:1: remark: [Passed] Speculated
-// CHECK-LABEL: func.func @effect(
-// CHECK: %[[Y:.*]] = arith.select
-// CHECK: scf.if
-// CHECK-NEXT: cf.assert
-// CHECK: return %[[Y]]
-func.func @effect(%x: tensor<2048xf32>, %c: i1, %d: i1) -> tensor<2048xf32> {
-  %r = scf.if %c -> tensor<2048xf32> {
-    %t = arith.negf %x : tensor<2048xf32>
-    cf.assert %d, "expected true"
-    scf.yield %t : tensor<2048xf32>
-  } else {
-    scf.yield %x : tensor<2048xf32>
-  } loc("model.py":7:1)
-  return %r : tensor<2048xf32>
 }
