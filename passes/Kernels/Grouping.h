@@ -26,6 +26,9 @@ enum class OpClass {
 
 OpClass classify(mlir::Operation *op);
 
+/// Whether `op` stays in program order: collectives, and loads of batches.
+bool isOrdered(mlir::Operation *op);
+
 /// Loops and branches of the kinds that kernels and steps may contain.
 bool isControlFlow(mlir::Operation *op);
 

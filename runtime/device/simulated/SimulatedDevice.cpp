@@ -103,21 +103,6 @@ struct Reduction {
 // Queues
 //===----------------------------------------------------------------------===//
 
-bool SimulatedEvent::isComplete() const {
-  return state->completed.load(std::memory_order_acquire) >=
-         state->recorded.load(std::memory_order_acquire);
-}
-
-Expected<double>
-SimulatedTimestamp::secondsSince(const Timestamp &earlier) const {
-  int64_t begin = static_cast<const SimulatedTimestamp &>(earlier).time->load(
-              std::memory_order_acquire),
-          end = time->load(std::memory_order_acquire);
-  if (begin == 0 || end == 0)
-    return invalidArgument("a timestamp has not been recorded");
-  return double(end - begin) * 1e-9;
-}
-
 /// Commands in the order in which they were recorded, in which each wait comes
 /// after its record.
 class SimulatedGraph final : public CommandGraph {
@@ -393,10 +378,6 @@ Expected<std::unique_ptr<Queue>> SimulatedDevice::createQueue() {
 std::unique_ptr<Event>
 SimulatedDevice::createEvent(std::function<void()> onComplete) {
   return std::make_unique<SimulatedEvent>(std::move(onComplete));
-}
-
-Expected<std::unique_ptr<Timestamp>> SimulatedDevice::createTimestamp() {
-  return std::unique_ptr<Timestamp>(std::make_unique<SimulatedTimestamp>());
 }
 
 void SimulatedDevice::add(Lane &lane, Command command) {

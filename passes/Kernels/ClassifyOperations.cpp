@@ -1,0 +1,66 @@
+//===- ClassifyOperations.cpp - Which operations become kernels -----------===//
+
+#include "passes/Kernels/Grouping.h"
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Analysis/Views.h"
+#include "passes/Kernels/Structure.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+bool lockstep::isOrdered(Operation *op) {
+  return isa<device::LoadBatchOp>(op) ||
+         isa<collective::CollectiveDialect>(op->getDialect());
+}
+
+bool lockstep::isControlFlow(Operation *op) {
+  return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op);
+}
+
+bool lockstep::isStepControlFlow(Operation *op) {
+  if (!isControlFlow(op))
+    return false;
+  WalkResult result = op->walk([](Operation *inner) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);
+    // A kernel cannot allocate memory for a tensor of dynamic size that a side
+    // of a branch computes.
+    bool needsMemory = isa_and_nonnull<scf::IfOp>(inner->getParentOp()) &&
+                       llvm::any_of(inner->getResultTypes(), [](Type type) {
+                         auto tensor = dyn_cast<RankedTensorType>(type);
+                         return tensor && !tensor.hasStaticShape();
+                       });
+    bool worthKernels =
+        needsMemory || isOrdered(inner) || (linalgOp && isProduct(linalgOp));
+    return worthKernels ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
+
+OpClass lockstep::classify(Operation *op) {
+  if (op->hasTrait<OpTrait::IsTerminator>() || isOrdered(op) ||
+      isStepControlFlow(op) || isJoinedGather(op))
+    return OpClass::Step;
+  // A tensor of dynamic shape cannot be reshaped as a view of its memory.
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) &&
+      !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
+    return OpClass::Compute;
+  if (matchPattern(op, m_Constant()) ||
+      isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+          tensor::CastOp, tensor::DimOp>(op))
+    return OpClass::Glue;
+  // A fill needs a kernel only if the step itself uses its result.
+  if (isa<linalg::FillOp>(op))
+    return OpClass::Glue;
+  if (op->getNumRegions() == 0 && llvm::all_of(op->getResultTypes(), isScalar))
+    return OpClass::Glue;
+  return OpClass::Compute;
+}
