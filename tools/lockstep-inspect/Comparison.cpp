@@ -42,22 +42,14 @@ public:
       tracks.push_back(divideSteps(program, track.events));
       count = std::min(count, tracks.back().size());
     }
-    auto beginOf = [&](size_t step) {
-      double begin = INFINITY;
-      for (const std::vector<TraceTrack> &track : tracks)
-        if (step < track.size())
-          begin = std::min(begin, track[step].front().begin);
-      return begin;
-    };
     for (size_t step = 0; step < count; ++step) {
       std::vector<ReplicaTrack> of;
       for (size_t i = 0; i < tracks.size(); ++i)
         of.push_back({tracks[i][step], trace.replicas[i].replicas});
-      steps.push_back(collectStep(
-          program, of,
-          trace.collectives.empty()
-              ? trace.link
-              : collectivesBetween(beginOf(step), beginOf(step + 1))));
+      steps.push_back(collectStep(program, of,
+                                  trace.collectives.empty()
+                                      ? trace.link
+                                      : collectivesOf(step, tracks)));
     }
     result.program = program.name;
     result.topology = schedule.topology;
@@ -70,12 +62,24 @@ public:
 
 private:
   /// What devices have exchanged in a step: from the first one that begins a
-  /// collective to the last one that ends it.
-  TraceTrack collectivesBetween(double begin, double end) const {
+  /// collective to the last one that ends it. `tracks` are the steps of
+  /// replicas; the executors may begin a step at different times.
+  TraceTrack
+  collectivesOf(size_t step,
+                const std::vector<std::vector<TraceTrack>> &tracks) const {
+    auto beginOf = [&](size_t number, int64_t process) {
+      double begin = INFINITY;
+      for (size_t i = 0; i < tracks.size(); ++i)
+        if (trace.replicas[i].process == process && number < tracks[i].size())
+          begin = std::min(begin, tracks[i][number].front().begin);
+      return begin;
+    };
     std::map<uint32_t, TraceTrack> executions;
-    for (const TraceTrack &track : trace.collectives) {
+    for (const ReplicaTrack &track : trace.collectives) {
+      double begin = beginOf(step, track.process),
+             end = beginOf(step + 1, track.process);
       std::map<uint32_t, size_t> counts;
-      for (const TraceEvent &event : track) {
+      for (const TraceEvent &event : track.events) {
         if (event.begin < begin || event.begin >= end)
           continue;
         TraceTrack &all = executions[event.command];

@@ -91,12 +91,12 @@ public:
         }
         sort(events);
         if (collectiveTracks.contains(track)) {
-          program.collectives.push_back(std::move(events));
+          program.collectives.push_back({std::move(events), 1, track.first});
           continue;
         }
         program.replicas.push_back(
             {std::move(events),
-             replicaCounts.try_emplace(track, 1).first->second});
+             replicaCounts.try_emplace(track, 1).first->second, track.first});
       }
       sort(program.link);
     }

@@ -32,6 +32,8 @@ struct ReplicaTrack {
   TraceTrack events;
   /// How many replicas it stands for.
   uint64_t replicas = 1;
+  /// The executor.
+  int64_t process = 0;
 };
 
 /// The events of one program.
@@ -39,7 +41,7 @@ struct ProgramTrace {
   std::vector<ReplicaTrack> replicas;
   TraceTrack link;
   /// Of each process with a device that executes collectives, when it does.
-  std::vector<TraceTrack> collectives;
+  std::vector<ReplicaTrack> collectives;
 };
 
 struct RunTrace {
