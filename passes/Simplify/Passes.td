@@ -88,7 +88,7 @@ def HoistCollectivesPass : Pass<"hoist-collectives", "::mlir::func::FuncOp"> {
 }
 
 def SpeculateBranchesPass : Pass<"speculate-branches", "::mlir::func::FuncOp"> {
-  let summary = "computes both sides of cheap branches, and selects their results";
+  let summary = "selects the results of cheap branches";
   let description = [{
     A branch around a step's update, such as one that leaves all variables as
     they are when a gradient is not finite, would become one kernel that
