@@ -364,9 +364,9 @@ private:
         main = op;
     std::string kind = main->getName().stripDialect().str();
     if (auto generic = dyn_cast<linalg::GenericOp>(main))
-      kind = isProduct(generic)                 ? "product"
+      kind = isProduct(generic)       ? "product"
              : lockstep::isElementwise(generic) ? "elementwise"
-                                                : "reduction";
+                                      : "reduction";
     StringRef function = findUserFunction(main->getLoc());
     if (!function.empty() && function != step.getSymName())
       kind = (function + "_" + kind).str();

@@ -2,18 +2,13 @@
 
 #include "passes/Kernels/Grouping.h"
 
-#include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
-#include "passes/Analysis/Views.h"
 #include "passes/Kernels/SharedLoops.h"
 #include "passes/Kernels/Structure.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <queue>

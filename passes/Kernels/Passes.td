@@ -180,7 +180,9 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"fuse", "fuse", "bool", /*default=*/"true", "put several operations into one kernel">,
                  Option<"libraryProducts", "library-products", "bool", /*default=*/"false",
-                        "a library computes products of matrices: what follows one, but for a rounding, is computed with the operations after it">,
+                        "a library computes products of matrices: what follows "
+                        "one, but for a rounding, is computed with the "
+                        "operations after it">,
                  Option<"mergeUpdates", "merge-updates", "bool",
                         /*default=*/"false",
                         "put updates of small variables into common kernels">];

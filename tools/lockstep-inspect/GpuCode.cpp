@@ -27,10 +27,35 @@ using runtime::Status;
 
 namespace {
 
+/// What multiprocessors of a target have.
+struct Multiprocessor {
+  int64_t threads = 2048, blocks = 32, registers = 65536, sharedBytes = 0;
+};
+
 /// From the table "Technical Specifications per Compute Capability" of the CUDA
 /// C++ Programming Guide.
 Multiprocessor lookupMultiprocessor(std::string_view target) {
   return {.sharedBytes = (target == "sm_80" ? 164 : 228) << 10};
+}
+
+/// The fraction of the threads of a multiprocessor that blocks of this kind can
+/// occupy at the same time.
+double computeOccupancy(const Multiprocessor &gpu, int64_t threads,
+                        int64_t registers, int64_t sharedBytes) {
+  constexpr int64_t warp = 32, registerUnit = 256, reservedBytes = 1024;
+  if (threads <= 0 || registers < 0 || sharedBytes < 0)
+    return 0;
+  auto roundUp = [](int64_t value, int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+  };
+  int64_t warps = roundUp(threads, warp) / warp;
+  int64_t blocks = std::min(
+      {gpu.blocks, gpu.threads / (warps * warp),
+       gpu.registers / std::max<int64_t>(
+                           warps * roundUp(registers * warp, registerUnit), 1),
+       gpu.sharedBytes / (sharedBytes + reservedBytes)});
+  return static_cast<double>(blocks * warps * warp) /
+         static_cast<double>(gpu.threads);
 }
 
 /// The lines of a text.
@@ -223,24 +248,6 @@ assemble(const std::string &assembler, const std::string &target,
 
 } // namespace
 
-double computeOccupancy(const Multiprocessor &gpu, int64_t threads,
-                        int64_t registers, int64_t sharedBytes) {
-  constexpr int64_t warp = 32, registerUnit = 256, reservedBytes = 1024;
-  if (threads <= 0 || registers < 0 || sharedBytes < 0)
-    return 0;
-  auto roundUp = [](int64_t value, int64_t unit) {
-    return (value + unit - 1) / unit * unit;
-  };
-  int64_t warps = roundUp(threads, warp) / warp;
-  int64_t blocks = std::min(
-      {gpu.blocks, gpu.threads / (warps * warp),
-       gpu.registers / std::max<int64_t>(
-                           warps * roundUp(registers * warp, registerUnit), 1),
-       gpu.sharedBytes / (sharedBytes + reservedBytes)});
-  return static_cast<double>(blocks * warps * warp) /
-         static_cast<double>(gpu.threads);
-}
-
 Expected<std::vector<GpuCodeInfo>>
 inspectGpuCode(const Artifact &artifact,
                const std::optional<std::string> &assembler) {
@@ -277,7 +284,9 @@ inspectGpuCode(const Artifact &artifact,
 }
 
 tools::Table tableOf(const GpuCodeInfo &code) {
-  bool isAssembled = !code.launches.empty() && code.launches[0].assembly;
+  bool isAssembled = std::any_of(
+      code.launches.begin(), code.launches.end(),
+      [](const GpuLaunchInfo &launch) { return launch.assembly.has_value(); });
   std::vector<std::string> columns = {"grid", ">blocks", ">threads",
                                       ">shared memory"};
   if (isAssembled)
@@ -293,6 +302,8 @@ tools::Table tableOf(const GpuCodeInfo &code) {
                  {fmt::format("{}", launch.assembly->registers),
                   tools::bytesText(launch.assembly->spilledBytes),
                   tools::percentText(launch.occupancy.value_or(0), 1)});
+    else if (isAssembled)
+      row.insert(row.end(), {"-", "-", "-"});
     table.add(row);
   }
   return table;

@@ -50,16 +50,6 @@ inspectGpuCode(const runtime::Artifact &artifact,
 /// A row for each launch.
 tools::Table tableOf(const GpuCodeInfo &code);
 
-/// What multiprocessors of a target have.
-struct Multiprocessor {
-  int64_t threads = 2048, blocks = 32, registers = 65536, sharedBytes = 0;
-};
-
-/// The fraction of the threads of a multiprocessor that blocks of this kind can
-/// occupy at the same time.
-double computeOccupancy(const Multiprocessor &gpu, int64_t threads,
-                        int64_t registers, int64_t sharedBytes);
-
 } // namespace lockstep::inspect
 
 #endif // LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_GPUCODE_H

@@ -23,13 +23,14 @@
 // JSON-NEXT: "occupancy": null
 // JSON: "target": "sm_90",
 
-// The script says 40 registers of the first function, and is called once for each target.
+// The script says 40 registers of one function, and is called once for each target.
 // RUN: lockstep-inspect %t.lockstep --show=kernels --ptxas=%S/Inputs/ptxas.sh | FileCheck %s --check-prefix=PTXAS
 // PTXAS: grids of kernels for sm_80 (shared memory is of a block, registers and what they spill are of a thread)
 // PTXAS-NEXT: grid blocks threads shared memory registers spilled occupancy
-// PTXAS: step_0_logits_matmul$0 {{[0-9]+}} 256 5.00 KiB 40 8 B 75.0 %
+// PTXAS: step_0_logits_matmul$0 {{[0-9]+}} 256 5.00 KiB - - -
+// PTXAS: step_2_logits_matmul$0 {{[0-9]+}} 128 512 B 40 8 B 75.0 %
 // PTXAS: grids of kernels for sm_90
-// PTXAS: step_0_logits_matmul$0 {{[0-9]+}} 256 5.00 KiB 40 8 B 75.0 %
+// PTXAS: step_2_logits_matmul$0 {{[0-9]+}} 128 512 B 40 8 B 75.0 %
 
 // RUN: not lockstep-inspect %t.lockstep --ptxas=%t.absent 2>&1 | FileCheck %s --check-prefix=ABSENT
 // ABSENT: lockstep-inspect: error: --ptxas: cannot start '{{.*}}.absent': No such file or directory
