@@ -138,7 +138,7 @@ static void setFunctionAttributes(llvm::Module &module,
 }
 
 static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
-                             bool optimize) {
+                             bool isGpu, bool optimize) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
@@ -148,7 +148,13 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
   // The vectorizer interleaves where it is profitable, and short loops are
   // fully unrolled; more unrolling triples code size and compile time.
   options.LoopUnrolling = options.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, options);
+  llvm::PassInstrumentationCallbacks callbacks;
+  // It replaces a load of a vector of which single elements are used by loads
+  // of these.
+  if (isGpu)
+    callbacks.registerShouldRunOptionalPassCallback(
+        [](StringRef pass, llvm::Any) { return pass != "VectorCombinePass"; });
+  llvm::PassBuilder builder(&machine, options, std::nullopt, &callbacks);
   llvm::TargetLibraryInfoImpl library = getLibrary(machine.getTargetTriple());
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
   builder.registerModuleAnalyses(modules);
@@ -233,7 +239,7 @@ lockstep::compileToCode(ModuleOp module, const CodegenTarget &target,
     native->setPICLevel(llvm::PICLevel::BigPIC);
   setFunctionAttributes(*native, target, *machine);
   markParallelLoops(*native);
-  runOptimizations(*native, *machine, options.optimize);
+  runOptimizations(*native, *machine, target.isGpu(), options.optimize);
   // Only now, because optimizations do not know the calls that the code
   // generator inserts, and would drop functions that seem unused.
   if (!target.isGpu() && failed(linkSupport(module, *native, target, *machine)))

@@ -35,6 +35,8 @@ SmallVector<Value> ScalarBody::getIndices(OpOperand &operand) {
 Value ScalarBody::load(OpOperand &operand) {
   if (!isa<MemRefType>(operand.get().getType()))
     return operand.get();
+  if (Value element = loaded[operand.getOperandNumber()])
+    return element;
   if (elements)
     if (Value element = elements->lookup(operand.get()))
       return element;

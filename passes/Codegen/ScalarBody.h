@@ -25,10 +25,15 @@ public:
   ScalarBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
              llvm::ArrayRef<mlir::Value> dims, const Rows *rows = nullptr,
              const Elements *elements = nullptr)
-      : builder(builder), op(op), dims(dims), rows(rows), elements(elements) {}
+      : builder(builder), op(op), dims(dims), rows(rows), elements(elements),
+        loaded(op->getNumOperands()) {}
 
   /// The indices of the iteration's element of an operand in memory.
   llvm::SmallVector<mlir::Value> getIndices(mlir::OpOperand &operand);
+  /// Notes the iteration's element of an operand, which has been loaded.
+  void setElement(mlir::OpOperand &operand, mlir::Value element) {
+    loaded[operand.getOperandNumber()] = element;
+  }
   /// The iteration's element of an operand, which may also be a scalar.
   mlir::Value load(mlir::OpOperand &operand);
   /// The yielded values. Reductions read their partial results from
@@ -43,6 +48,8 @@ private:
   llvm::ArrayRef<mlir::Value> dims;
   const Rows *rows;
   const Elements *elements;
+  /// The elements of operands, null if they are not known.
+  llvm::SmallVector<mlir::Value> loaded;
 };
 
 } // namespace lockstep

@@ -5,6 +5,7 @@
 #include "passes/Codegen/Combiner.h"
 #include "passes/Codegen/Gpu/RegisterRow.h"
 #include "passes/Codegen/Gpu/ThreadBuilder.h"
+#include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/PlainLoops.h"
 #include "passes/Codegen/ScalarBody.h"
 
@@ -30,6 +31,9 @@ public:
     SmallVector<OpFoldResult> sizes;
     for (unsigned dim : ArrayRef(first.parallelDims).take_front(phase.depth))
       sizes.push_back(builder.getIndexAttr(first.sizes[dim]));
+    if (phase.vectorLength > 1)
+      vectors.emplace(builder, group, phase.getVectorDepth(), phase.registers,
+                      phase.vectorLength);
     if (phase.rounds > 0) {
       emitRegisterRow(phase, delinearize(block, sizes));
     } else if (phase.kind == Phase::Kind::BlockPerIteration) {
@@ -47,10 +51,11 @@ public:
       emitColumns(phase, sizes);
     } else {
       auto emit = [&](Value number, ValueRange = {}) -> SmallVector<Value> {
-        SmallVector<Value> outer = delinearize(number, sizes);
-        ScalarBody::Elements computed;
+        SmallVector<SmallVector<Value>> iterations =
+            delinearizeVectors({number}, sizes, phase.vectorLength);
+        SmallVector<ScalarBody::Elements> computed(iterations.size());
         for (const LoopStage &stage : group.stages)
-          emitIterations(stage, {outer}, computed, phase.registers);
+          emitIterations(stage, iterations, computed, phase.registers);
         return {};
       };
       int64_t all = phase.blocks * threads;
@@ -148,19 +153,37 @@ private:
                       const llvm::SmallDenseSet<Value> &registers) {
     linalg::GenericOp op = stage.op;
     loc = op.getLoc();
-    SmallVector<Loops> loops;
+    SmallVector<Loops> loops =
+        llvm::map_to_vector(iterations, [&](ArrayRef<Value> indices) {
+          return getLoops(op, stage.parallelDims, indices);
+        });
     SmallVector<SmallVector<Value>> results;
-    for (auto [indices, own] : llvm::zip_equal(iterations, computed)) {
-      loops.push_back(getLoops(op, stage.parallelDims, indices));
-      elements = own;
-      results.push_back(evaluate(op, loops.back()));
+    if (vectors) {
+      std::vector<ScalarBody> bodies = getBodies(op, loops, computed);
+      vectors->load(stage, bodies, computed.front());
+      for (ScalarBody &body : bodies)
+        results.push_back(body.evaluate());
+      vectors->store(stage, bodies, results);
+    } else {
+      for (auto [own, ownLoops] : llvm::zip_equal(computed, loops)) {
+        elements = own;
+        results.push_back(evaluate(op, ownLoops));
+      }
+      for (auto [values, ownLoops] : llvm::zip_equal(results, loops))
+        storeOthers(op, ownLoops, values, registers);
+      elements.clear();
     }
-    for (auto [own, values, ownLoops] :
-         llvm::zip_equal(computed, results, loops)) {
+    for (auto [own, values] : llvm::zip_equal(computed, results))
       keep(op, values, own);
-      storeOthers(op, ownLoops, values, registers);
-    }
-    elements.clear();
+  }
+
+  /// The bodies of iterations with these dimensions.
+  std::vector<ScalarBody> getBodies(linalg::GenericOp op, ArrayRef<Loops> loops,
+                                    ArrayRef<ScalarBody::Elements> computed) {
+    std::vector<ScalarBody> bodies;
+    for (auto [own, ownLoops] : llvm::zip_equal(computed, loops))
+      bodies.emplace_back(builder, op, ownLoops.dims, &rows, &own);
+    return bodies;
   }
 
   /// Notes what a thread has computed.
@@ -224,12 +247,12 @@ private:
     SmallVector<ScalarBody::Elements> computed(phase.rounds);
     SmallVector<OpFoldResult> sizes =
         getAsIndexOpFoldResult(builder.getContext(), phase.rowSizes);
-    SmallVector<SmallVector<Value>> iterations;
-    for (int64_t round = 0; round < phase.rounds; ++round)
-      iterations.push_back(
-          delinearize(arith::AddIOp::create(builder, loc, thread,
-                                            constant(round * threads)),
-                      sizes));
+    SmallVector<Value> numbers;
+    for (int64_t round = 0; round < phase.rounds / phase.vectorLength; ++round)
+      numbers.push_back(arith::AddIOp::create(builder, loc, thread,
+                                              constant(round * threads)));
+    SmallVector<SmallVector<Value>> iterations =
+        delinearizeVectors(numbers, sizes, phase.vectorLength);
     for (const LoopStage &stage : phase.group->stages) {
       linalg::GenericOp op = stage.op;
       SmallVector<unsigned> inner = getInnerDims(stage, phase.depth);
@@ -241,18 +264,21 @@ private:
       loc = op.getLoc();
       Loops loops = getLoops(op, stage.parallelDims, outer);
       SmallVector<Value> results;
+      elements = computed.front();
       if (stage.reductionDims.empty()) {
-        elements = computed.front();
         results = getBody(op, loops).evaluate();
       } else {
         Combiner combiner = *matchCombiner(op);
         Value sum = arith::ConstantOp::create(builder, loc, combiner.neutral);
-        for (auto [own, indices] : llvm::zip_equal(computed, iterations)) {
-          elements = own;
+        SmallVector<Loops> all(iterations.size(), loops);
+        for (auto [own, indices] : llvm::zip_equal(all, iterations))
           for (auto [dim, index] : llvm::zip_equal(inner, indices))
-            loops.dims[dim] = index;
-          sum = getBody(op, loops).evaluate(sum).front();
-        }
+            own.dims[dim] = index;
+        std::vector<ScalarBody> bodies = getBodies(op, all, computed);
+        if (vectors)
+          vectors->load(stage, bodies, computed.front());
+        for (ScalarBody &body : bodies)
+          sum = body.evaluate(sum).front();
         // The barrier of the next reduction is between this one and that
         // behind it, so that two memories suffice.
         auto &[own, next] = alternating[sum.getType()];
@@ -260,8 +286,6 @@ private:
         if (!own)
           own = createShared(threads, sum.getType());
         sum = combineThreads(sum, combiner, /*width=*/1, own);
-        for (unsigned dim : inner)
-          loops.dims[dim] = Value();
         results = {combiner.combine(
             builder, loc, getBody(op, loops).load(*op.getDpsInitOperand(0)),
             sum)};
@@ -482,6 +506,8 @@ private:
   ScalarBody::Rows rows;
   /// What the thread has computed, of each buffer, in its only iteration.
   ScalarBody::Elements elements;
+  /// Accesses of neighboring iterations, if a thread executes such ones.
+  std::optional<VectorAccess> vectors;
 };
 } // namespace
 

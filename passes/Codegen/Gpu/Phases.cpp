@@ -6,6 +6,7 @@
 #include "passes/Codegen/Combiner.h"
 #include "passes/Codegen/Gpu/RegisterRow.h"
 #include "passes/Codegen/Gpu/ThreadBuilder.h"
+#include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/Product.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -103,7 +104,8 @@ Phase Phase::mapTo(const IRMapping &copies) const {
 }
 
 /// A grid with a thread for each iteration.
-static void arrangeThreads(Phase &phase, int64_t iterations) {
+static void arrangeThreads(Phase &phase, Phase::Kind kind, int64_t iterations) {
+  phase.kind = kind;
   phase.iterations = iterations;
   phase.setThreads(chooseThreads(iterations));
 }
@@ -143,6 +145,22 @@ static void formRuns(Phase &phase, const Aliases &aliases) {
   }
 }
 
+/// With fewer threads, a GPU is not occupied, and each of them should do less.
+static constexpr int64_t kFewThreads = kMultiprocessors * 512;
+
+/// The length of vectors for a thread that executes neighboring iterations of
+/// element-wise operations, all with the same loops.
+static int64_t chooseLength(const Phase &phase) {
+  if (phase.depth == 0 || phase.runs.size() > 1 ||
+      !phase.group->stages.front().reductionDims.empty())
+    return 1;
+  int64_t length =
+      chooseVectorLength(*phase.group, phase.depth - 1, phase.registers);
+  while (length > 1 && phase.iterations / length < kFewThreads)
+    length /= 2;
+  return length;
+}
+
 /// Whether the innermost loop of element-wise operations is one of the threads
 /// of a block, each of which executes several iterations: few instructions
 /// compute their addresses.
@@ -169,15 +187,13 @@ static void keepRowInRegisters(Phase &phase, const Aliases &aliases) {
       matchRegisterRow(*phase.group, phase.depth, aliases);
   if (!sizes)
     return;
-  int64_t elements = computeProduct(*sizes);
-  // The largest power of two that divides the row.
-  int64_t threads = std::min(elements & -elements, kMaxThreads);
-  if (threads < kWarp)
-    return;
+  llvm::SmallDenseSet<Value> kept = phase.registers;
+  for (auto &[buffer, indices] : findRowBuffers(*phase.group, phase.depth))
+    kept.insert(buffer);
   // Of the 128 registers of a thread, some are left for addresses. The code of
   // all iterations is written out.
   constexpr int64_t mostRegisters = 96, mostOperations = 2048;
-  int64_t rounds = elements / threads, registers = 0, operations = 0;
+  int64_t registers = 0, operations = 0;
   for (const LoopStage &stage : phase.group->stages) {
     linalg::GenericOp op = stage.op;
     operations += int64_t(op.getBody()->getOperations().size());
@@ -186,15 +202,26 @@ static void keepRowInRegisters(Phase &phase, const Aliases &aliases) {
         registers += llvm::divideCeil(
             getElementBytes(getElementTypeOrSelf(init.getType())), 4);
   }
-  if (rounds > mostRounds || rounds * registers > mostRegisters ||
-      rounds * operations > mostOperations)
+  int64_t elements = computeProduct(*sizes);
+  int64_t length = chooseVectorLength(*phase.group, phase.depth, kept);
+  for (; length > 0; length /= 2) {
+    // The largest power of two that divides the row.
+    int64_t vectors = elements / length,
+            threads = std::min(vectors & -vectors, kMaxThreads),
+            rounds = elements / threads;
+    if (threads < kWarp || rounds > mostRounds ||
+        rounds * registers > mostRegisters ||
+        rounds * operations > mostOperations ||
+        (length > 1 && phase.iterations * threads < kFewThreads))
+      continue;
+    phase.threads = threads;
+    phase.rounds = rounds;
+    phase.vectorLength = length;
+    phase.runs.clear();
+    phase.rowSizes = std::move(*sizes);
+    phase.registers = std::move(kept);
     return;
-  phase.threads = threads;
-  phase.rounds = rounds;
-  phase.runs.clear();
-  phase.rowSizes = std::move(*sizes);
-  for (auto &[buffer, indices] : findRowBuffers(*phase.group, phase.depth))
-    phase.registers.insert(buffer);
+  }
 }
 
 /// Chooses the grid of a phase with a group.
@@ -214,15 +241,20 @@ static void arrange(Phase &phase, const Aliases &aliases) {
     return;
   }
   formRuns(phase, aliases);
+  if (!hasInnerLoops)
+    phase.vectorLength = chooseLength(phase);
+  if (phase.vectorLength > 1)
+    return arrangeThreads(phase, Phase::Kind::ThreadPerIteration,
+                          phase.iterations / phase.vectorLength);
   if (!hasInnerLoops && isLongRow(phase)) {
     --phase.depth;
     phase.iterations /= first.sizes[first.parallelDims[phase.depth]];
   } else if (!hasInnerLoops && !reducesByBlock(phase)) {
-    phase.kind = Phase::Kind::ThreadPerIteration;
     // Also what a reduction reads.
     for (auto &[buffer, indices] : findRowBuffers(*phase.group, phase.depth))
       phase.registers.insert(buffer);
-    return arrangeThreads(phase, phase.iterations);
+    return arrangeThreads(phase, Phase::Kind::ThreadPerIteration,
+                          phase.iterations);
   }
   int64_t work = 1;
   for (const LoopStage &stage : group.stages)
@@ -401,10 +433,10 @@ std::vector<Phase> lockstep::splitPhases(func::FuncOp function,
     }
     if (std::optional<UpdateNest> updates = matchUpdateNest(op, aliases)) {
       Phase &phase = phases.emplace_back();
-      phase.kind = Phase::Kind::ThreadPerElement;
       phase.ops.push_back(&op);
       phase.updates = std::move(updates);
-      arrangeThreads(phase, phase.updates->getThreads());
+      arrangeThreads(phase, Phase::Kind::ThreadPerElement,
+                     phase.updates->getThreads());
       continue;
     }
     if (phases.empty() || phases.back().kind != Phase::Kind::OneBlock)

@@ -73,6 +73,10 @@ struct Phase {
   /// shared memory. 0: it does not.
   llvm::SmallVector<int64_t> rowSizes;
   int64_t rounds = 0;
+  /// For `ThreadPerIteration` and register rows: how many neighboring
+  /// iterations of the innermost loop a thread executes. `iterations` counts
+  /// all of them as one.
+  int64_t vectorLength = 1;
   /// The stages of the group in runs of this length: a thread executes the same
   /// iterations of all stages of a run, one iteration after the other.
   llvm::SmallVector<size_t> runs;
@@ -86,6 +90,9 @@ struct Phase {
   /// Chooses a grid of blocks of this number of threads, with a thread for each
   /// iteration.
   void setThreads(int64_t count);
+
+  /// The number of outer loops that are not divided into vectors.
+  unsigned getVectorDepth() const { return rounds > 0 ? depth : depth - 1; }
 
   /// The same phase, of one of the first three kinds, in a copy of the
   /// function; `copies` has what its operations and buffers have become.

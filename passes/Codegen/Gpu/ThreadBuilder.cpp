@@ -87,6 +87,28 @@ SmallVector<Value> ThreadBuilder::delinearize(Value number,
   return indices;
 }
 
+SmallVector<SmallVector<Value>> ThreadBuilder::delinearizeVectors(
+    ArrayRef<Value> numbers, ArrayRef<OpFoldResult> sizes, int64_t length) {
+  SmallVector<OpFoldResult> vectors(sizes);
+  if (length > 1)
+    vectors.back() =
+        builder.getIndexAttr(*getConstantIntValue(sizes.back()) / length);
+  SmallVector<SmallVector<Value>> iterations;
+  for (Value number : numbers) {
+    SmallVector<Value> indices = delinearize(number, vectors);
+    if (length > 1)
+      indices.back() =
+          arith::MulIOp::create(builder, loc, indices.back(), constant(length));
+    for (int64_t i = 0; i < length; ++i) {
+      iterations.push_back(indices);
+      if (i > 0)
+        iterations.back().back() =
+            arith::AddIOp::create(builder, loc, indices.back(), constant(i));
+    }
+  }
+  return iterations;
+}
+
 scf::ForOp ThreadBuilder::loop(
     Value first, Value end, Value step, ValueRange carried,
     llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {

@@ -48,6 +48,12 @@ public:
   llvm::SmallVector<mlir::Value>
   delinearize(mlir::Value number, llvm::ArrayRef<mlir::OpFoldResult> sizes);
 
+  /// The indices of `length` neighboring iterations each, from the numbers that
+  /// vectors of so many iterations have.
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+  delinearizeVectors(llvm::ArrayRef<mlir::Value> numbers,
+                     llvm::ArrayRef<mlir::OpFoldResult> sizes, int64_t length);
+
   /// The product of sizes; none if one of them is not known.
   static std::optional<int64_t>
   multiply(llvm::ArrayRef<mlir::OpFoldResult> sizes);

@@ -37,12 +37,15 @@ class Driver:
 
         return call
 
-    def allocate(self, array):
-        """Memory of the device with the bytes of an array."""
+    def allocate(self, array, offset=0):
+        """Memory of the device with the bytes of an array, `offset` bytes
+        behind the beginning of the allocation."""
         address = ctypes.c_uint64()
         self.cuMemAlloc_v2(
-            ctypes.byref(address), ctypes.c_size_t(max(array.nbytes, 1))
+            ctypes.byref(address),
+            ctypes.c_size_t(max(array.nbytes, 1) + offset),
         )
+        address.value += offset
         self.copy_in(address, array)
         return address
 

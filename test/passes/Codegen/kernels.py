@@ -107,8 +107,11 @@ class Kernel:
         )
         self.library = library
 
-    def bind(self, *arguments, scalars=(), in_place=False, tiles=None):
-        """Returns (run, results): `run()` executes all tiles once."""
+    def bind(
+        self, *arguments, scalars=(), in_place=False, tiles=None, offset=0
+    ):
+        """Returns (run, results): `run()` executes all tiles once. On a GPU,
+        buffers are `offset` bytes behind aligned memory."""
         assert len(arguments) == len(self.arguments), (
             f"{self.name}: {len(self.arguments)} arguments expected"
         )
@@ -134,7 +137,7 @@ class Kernel:
         )
         everything = buffers + results + scratch
         if isinstance(self.library, gpu.Module):
-            return self.on_gpu(everything, scalars), results
+            return self.on_gpu(everything, scalars, offset), results
         pointers = (ctypes.c_void_p * max(len(everything), 1))(
             *[b.ctypes.data for b in everything]
         )
@@ -149,7 +152,7 @@ class Kernel:
 
         return run, results
 
-    def on_gpu(self, buffers, scalars):
+    def on_gpu(self, buffers, scalars, offset):
         """Buffers that are the same memory are so on the device."""
         places = {}
 
@@ -157,7 +160,7 @@ class Kernel:
             for buffer in buffers:
                 at = buffer.ctypes.data
                 if at not in places:
-                    places[at] = gpu.driver().allocate(buffer)
+                    places[at] = gpu.driver().allocate(buffer, offset)
                 gpu.driver().copy_in(places[at], buffer)
             self.library.launch(
                 self.name, [places[b.ctypes.data] for b in buffers], scalars

@@ -522,7 +522,7 @@ device.kernel @pairs(%p: tensor<2x700xf32>, %i: tensor<20x2xi32>) -> tensor<2x70
 #row = affine_map<(i, j, k) -> (i, j)>
 
 // Element-wise operations on long rows: a block for each row. A thread has an exponential, which is no result, in a register only, and stores
-// what it multiplies, but does not load it. Both of its iterations load before they store.
+// what it multiplies, but does not load it. Its first three iterations load before they store.
 // CHECK-LABEL: func.func @chain$0
 // CHECK: %[[X:.*]] = memref.load %arg0[
 // CHECK: %[[EXP:.*]] = math.exp %[[X]]
@@ -536,24 +536,62 @@ device.kernel @pairs(%p: tensor<2x700xf32>, %i: tensor<20x2xi32>) -> tensor<2x70
 // CHECK: %[[LEFT:.*]] = arith.subf %[[EXP]], %[[SCALED]]
 // CHECK: memref.store %[[LEFT]], %arg3
 // CHECK: func.func private @chain({{.*}} lockstep.launches = array<i64: 2048, 256>{{.*}} lockstep.scratch = 0
-device.kernel @chain(%x: tensor<32x64x512xf32>, %y: tensor<32x64xf32>) -> (tensor<32x64x512xf32>, tensor<32x64x512xf32>) {
-  %e = tensor.empty() : tensor<32x64x512xf32>
-  %exp = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<32x64x512xf32>) outs(%e : tensor<32x64x512xf32>) {
+device.kernel @chain(%x: tensor<32x64x769xf32>, %y: tensor<32x64xf32>) -> (tensor<32x64x769xf32>, tensor<32x64x769xf32>) {
+  %e = tensor.empty() : tensor<32x64x769xf32>
+  %exp = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<32x64x769xf32>) outs(%e : tensor<32x64x769xf32>) {
   ^bb0(%a: f32, %b: f32):
     %s = math.exp %a : f32
     linalg.yield %s : f32
-  } -> tensor<32x64x512xf32>
-  %scaled = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%exp, %y : tensor<32x64x512xf32>, tensor<32x64xf32>) outs(%e : tensor<32x64x512xf32>) {
+  } -> tensor<32x64x769xf32>
+  %scaled = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%exp, %y : tensor<32x64x769xf32>, tensor<32x64xf32>) outs(%e : tensor<32x64x769xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %s = arith.mulf %a, %b : f32
     linalg.yield %s : f32
-  } -> tensor<32x64x512xf32>
-  %left = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%exp, %scaled : tensor<32x64x512xf32>, tensor<32x64x512xf32>) outs(%e : tensor<32x64x512xf32>) {
+  } -> tensor<32x64x769xf32>
+  %left = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%exp, %scaled : tensor<32x64x769xf32>, tensor<32x64x769xf32>) outs(%e : tensor<32x64x769xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %s = arith.subf %a, %b : f32
     linalg.yield %s : f32
-  } -> tensor<32x64x512xf32>
-  device.yield %scaled, %left : tensor<32x64x512xf32>, tensor<32x64x512xf32>
+  } -> tensor<32x64x769xf32>
+  device.yield %scaled, %left : tensor<32x64x769xf32>, tensor<32x64x769xf32>
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#column = affine_map<(i, j) -> (j)>
+
+// A thread executes eight neighboring iterations: 16 bytes of bf16 at once, if all buffers are aligned. The element of a row is loaded once.
+// CHECK-LABEL: func.func @vectors$0
+// CHECK: memref.extract_aligned_pointer_as_index %arg0
+// CHECK: %[[ALIGNED:.*]] = arith.cmpi eq
+// CHECK: %[[SCALE:.*]] = memref.load %arg1[
+// CHECK: %[[LOADED:.*]]:16 = scf.if %[[ALIGNED]]
+// CHECK: vector.load %arg0[{{.*}}] {alignment = 16 : i64} : memref<1024x768xbf16>, vector<8xbf16>
+// CHECK: vector.load %arg2[{{.*}}] {alignment = 16 : i64} : memref<768xf32>, vector<4xf32>
+// CHECK: vector.load %arg2[{{.*}}] {alignment = 16 : i64} : memref<768xf32>, vector<4xf32>
+// CHECK: else
+// CHECK-COUNT-16: memref.load
+// CHECK: scf.yield
+// CHECK-NOT: memref.load
+// CHECK: arith.extf %[[LOADED]]#7
+// CHECK: scf.if %[[ALIGNED]]
+// CHECK: vector.store {{.*}}, %arg3[{{.*}}] {alignment = 16 : i64} : memref<1024x768xbf16>, vector<8xbf16>
+// CHECK: else
+// CHECK-COUNT-8: memref.store
+// CHECK: func.func private @vectors({{.*}} lockstep.launches = array<i64: 384, 256>
+device.kernel @vectors(%x: tensor<1024x768xbf16>, %s: tensor<1024xf32>, %b: tensor<768xf32>) -> tensor<1024x768xbf16> {
+  %e = tensor.empty() : tensor<1024x768xbf16>
+  %r = linalg.generic {indexing_maps = [#id, #row, #column, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %s, %b : tensor<1024x768xbf16>, tensor<1024xf32>, tensor<768xf32>) outs(%e : tensor<1024x768xbf16>) {
+  ^bb0(%a: bf16, %c: f32, %d: f32, %o: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.mulf %f, %c : f32
+    %h = arith.addf %g, %d : f32
+    %i = arith.truncf %h : f32 to bf16
+    linalg.yield %i : bf16
+  } -> tensor<1024x768xbf16>
+  device.yield %r : tensor<1024x768xbf16>
 }
 
 // -----
