@@ -3,6 +3,7 @@
 #include "passes/Codegen/Gpu/EmitThreads.h"
 
 #include "passes/Codegen/Combiner.h"
+#include "passes/Codegen/Gpu/OpenLoops.h"
 #include "passes/Codegen/Gpu/RegisterRow.h"
 #include "passes/Codegen/Gpu/ThreadBuilder.h"
 #include "passes/Codegen/Gpu/VectorAccess.h"
@@ -102,36 +103,6 @@ public:
   }
 
 private:
-  /// The dimensions of an operation, with the sizes of its loops.
-  struct Loops {
-    SmallVector<Range> ranges;
-    SmallVector<unsigned> parallel, reduction;
-    /// The values of the dimensions whose loops are open.
-    SmallVector<Value> dims;
-
-    SmallVector<OpFoldResult> sizesOf(ArrayRef<unsigned> which) const {
-      return llvm::map_to_vector(
-          which, [&](unsigned dim) { return ranges[dim].size; });
-    }
-  };
-
-  /// The loops of `op` within those of `outerDims`, which have these values.
-  Loops getLoops(linalg::GenericOp op, ArrayRef<unsigned> outerDims,
-                 ArrayRef<Value> outer) {
-    Loops loops;
-    loops.ranges = cast<linalg::LinalgOp>(op.getOperation())
-                       .createLoopRanges(builder, loc);
-    loops.dims.resize(loops.ranges.size());
-    for (auto [dim, value] : llvm::zip(outerDims, outer))
-      loops.dims[dim] = value;
-    for (auto [dim, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
-      if (!loops.dims[dim])
-        (iterator == utils::IteratorType::parallel ? loops.parallel
-                                                   : loops.reduction)
-            .push_back(dim);
-    return loops;
-  }
-
   /// Makes an intermediate buffer a row in the shared memory of the block.
   void moveToSharedMemory(Value buffer, ArrayRef<unsigned> indices) {
     auto type = getRowType(cast<MemRefType>(buffer.getType()), indices);
@@ -153,9 +124,9 @@ private:
                       const llvm::SmallDenseSet<Value> &registers) {
     linalg::GenericOp op = stage.op;
     loc = op.getLoc();
-    SmallVector<Loops> loops =
+    SmallVector<OpenLoops> loops =
         llvm::map_to_vector(iterations, [&](ArrayRef<Value> indices) {
-          return getLoops(op, stage.parallelDims, indices);
+          return OpenLoops(builder, op, stage.parallelDims, indices);
         });
     SmallVector<SmallVector<Value>> results;
     if (vectors) {
@@ -178,7 +149,8 @@ private:
   }
 
   /// The bodies of iterations with these dimensions.
-  std::vector<ScalarBody> getBodies(linalg::GenericOp op, ArrayRef<Loops> loops,
+  std::vector<ScalarBody> getBodies(linalg::GenericOp op,
+                                    ArrayRef<OpenLoops> loops,
                                     ArrayRef<ScalarBody::Elements> computed) {
     std::vector<ScalarBody> bodies;
     for (auto [own, ownLoops] : llvm::zip_equal(computed, loops))
@@ -194,7 +166,8 @@ private:
   }
 
   /// Stores results but for those in `registers`.
-  void storeOthers(linalg::GenericOp op, const Loops &loops, ValueRange results,
+  void storeOthers(linalg::GenericOp op, const OpenLoops &loops,
+                   ValueRange results,
                    const llvm::SmallDenseSet<Value> &registers) {
     for (auto [init, result] :
          llvm::zip_equal(op.getDpsInitsMutable(), results))
@@ -262,7 +235,7 @@ private:
         continue;
       }
       loc = op.getLoc();
-      Loops loops = getLoops(op, stage.parallelDims, outer);
+      OpenLoops loops(builder, op, stage.parallelDims, outer);
       SmallVector<Value> results;
       elements = computed.front();
       if (stage.reductionDims.empty()) {
@@ -270,7 +243,7 @@ private:
       } else {
         Combiner combiner = *matchCombiner(op);
         Value sum = arith::ConstantOp::create(builder, loc, combiner.neutral);
-        SmallVector<Loops> all(iterations.size(), loops);
+        SmallVector<OpenLoops> all(iterations.size(), loops);
         for (auto [own, indices] : llvm::zip_equal(all, iterations))
           for (auto [dim, index] : llvm::zip_equal(inner, indices))
             own.dims[dim] = index;
@@ -299,20 +272,20 @@ private:
   }
 
   /// The results of one iteration of the parallel loops.
-  SmallVector<Value> evaluate(linalg::GenericOp op, Loops &loops) {
+  SmallVector<Value> evaluate(linalg::GenericOp op, OpenLoops &loops) {
     if (loops.reduction.empty())
       return getBody(op, loops).evaluate();
     return emitOrderedLoops(op, loops, loops.reduction, loadInits(op, loops));
   }
 
-  SmallVector<Value> loadInits(linalg::GenericOp op, Loops &loops) {
+  SmallVector<Value> loadInits(linalg::GenericOp op, OpenLoops &loops) {
     SmallVector<Value> initial;
     for (OpOperand &init : op.getDpsInitsMutable())
       initial.push_back(getBody(op, loops).load(init));
     return initial;
   }
 
-  ScalarBody getBody(linalg::GenericOp op, const Loops &loops) {
+  ScalarBody getBody(linalg::GenericOp op, const OpenLoops &loops) {
     return {builder, op, loops.dims, &rows, &elements};
   }
 
@@ -337,7 +310,7 @@ private:
                     sizes);
     for (const LoopStage &stage : phase.group->stages) {
       linalg::GenericOp op = stage.op;
-      Loops loops = getLoops(op, stage.parallelDims, outer);
+      OpenLoops loops(builder, op, stage.parallelDims, outer);
       if (loops.reduction.empty()) {
         onlyIf(stores, [&] { emitElement(op, loops); });
       } else {
@@ -353,7 +326,7 @@ private:
   }
 
   /// Loops over these dimensions, in order.
-  void emitSequentially(linalg::GenericOp op, Loops &loops,
+  void emitSequentially(linalg::GenericOp op, OpenLoops &loops,
                         ArrayRef<unsigned> dims,
                         llvm::function_ref<void()> body) {
     if (dims.empty())
@@ -369,8 +342,8 @@ private:
 
   /// One thread computes and stores the results of one iteration of the
   /// parallel loops.
-  void emitElement(linalg::GenericOp op, Loops &loops) {
-    if (loops.reduction.empty() || keepsResults(op, loops))
+  void emitElement(linalg::GenericOp op, OpenLoops &loops) {
+    if (loops.reduction.empty() || loops.keepResults(op))
       return getBody(op, loops).store(evaluate(op, loops));
     emitSequentially(op, loops, loops.reduction, [&] {
       ScalarBody body = getBody(op, loops);
@@ -378,19 +351,7 @@ private:
     });
   }
 
-  /// Whether all reduction loops have the same elements as results, so that
-  /// these can be in registers.
-  static bool keepsResults(linalg::GenericOp op, const Loops &loops) {
-    return !loops.reduction.empty() &&
-           llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
-             AffineMap map = op.getMatchingIndexingMap(&init);
-             return llvm::none_of(loops.reduction, [&](unsigned dim) {
-               return map.isFunctionOfDim(dim);
-             });
-           });
-  }
-
-  SmallVector<Value> emitOrderedLoops(linalg::GenericOp op, Loops &loops,
+  SmallVector<Value> emitOrderedLoops(linalg::GenericOp op, OpenLoops &loops,
                                       ArrayRef<unsigned> order,
                                       ValueRange accumulators) {
     if (order.empty())
@@ -409,7 +370,7 @@ private:
   /// The threads of a block share an iteration of the outer loops.
   void emitShared(linalg::GenericOp op, ArrayRef<unsigned> outerDims,
                   ArrayRef<Value> outer) {
-    Loops loops = getLoops(op, outerDims, outer);
+    OpenLoops loops(builder, op, outerDims, outer);
     if (!writesEachElementOnce(op))
       return onlyIf(isFirstThread(), [&] {
         emitSequentially(op, loops, loops.parallel,
@@ -419,7 +380,7 @@ private:
     std::optional<int64_t> numResults = multiply(results);
     std::optional<int64_t> numElements =
         multiply(loops.sizesOf(loops.reduction));
-    if (keepsResults(op, loops) && numResults && numElements &&
+    if (loops.keepResults(op) && numResults && numElements &&
         *numResults * 4 <= threads && *numElements >= kFewElements)
       if (std::optional<Combiner> combiner = matchCombiner(op))
         return emitSequentially(op, loops, loops.parallel, [&] {
@@ -453,7 +414,7 @@ private:
 
   /// Thread i reduces the elements i, i + threads, ... in order. Then the
   /// results of the threads are combined in a tree.
-  void emitBlockReduction(linalg::GenericOp op, Loops &loops,
+  void emitBlockReduction(linalg::GenericOp op, OpenLoops &loops,
                           const Combiner &combiner) {
     Value own = reduceShare(op, loops, combiner, thread, threads);
     Value total = combineShares(own, combiner, /*width=*/1);
@@ -463,15 +424,15 @@ private:
   }
 
   /// Combines what the result has with the total of a reduction.
-  void storeTotal(linalg::GenericOp op, Loops &loops, const Combiner &combiner,
-                  Value total) {
+  void storeTotal(linalg::GenericOp op, OpenLoops &loops,
+                  const Combiner &combiner, Value total) {
     ScalarBody body = getBody(op, loops);
     body.store(combiner.combine(builder, loc,
                                 body.load(*op.getDpsInitOperand(0)), total));
   }
 
   /// What a thread reduces: every `count`-th element, from `first` on.
-  Value reduceShare(linalg::GenericOp op, Loops &loops,
+  Value reduceShare(linalg::GenericOp op, OpenLoops &loops,
                     const Combiner &combiner, Value first, int64_t count) {
     Value neutral = arith::ConstantOp::create(builder, loc, combiner.neutral);
     Value own =

@@ -1,5 +1,7 @@
 """Kernels whose threads access several elements at once on a GPU."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,10 @@ def affine(rows, columns, element, order="i, j"):
     and where it is positive; `order` is that of the dimensions of x."""
     load, store = CONVERSIONS[element]
     shape = [rows, columns] if order == "i, j" else [columns, rows]
-    x, y = tensor(*shape, element=element), tensor(rows, columns, element=element)
+    x, y = (
+        tensor(*shape, element=element),
+        tensor(rows, columns, element=element),
+    )
     where = tensor(rows, columns, element="i1")
     return f"""{MAPS}#x = affine_map<(i, j) -> ({order})>
 device.kernel @f(%x: {x}, %scale: {tensor(rows)}, %bias: {tensor(columns)}) -> ({y}, {where}) {{
@@ -67,8 +72,6 @@ def bits_of(values, element):
 
 def ptx(module):
     """The text of the code for a GPU."""
-    import re
-
     (data,) = re.findall(
         r'target "sm_90" \{object = dense<"0x([0-9A-F]*)">', module.output
     )
@@ -86,9 +89,7 @@ def test_element_wise(element, offset):
         scale, bias = (
             random.normal(0, 1, n).astype(np.float32) for n in (rows, columns)
         )
-        module = kernels.Module(
-            affine(rows, columns, element), [HOST, "sm_90"]
-        )
+        module = kernels.Module(affine(rows, columns, element), [HOST, "sm_90"])
         assert ("ld.global.v" in ptx(module)) == has_vectors
         expected = module[HOST]["f"](x, scale, bias)
         found = module["sm_90"]["f"](x, scale, bias, offset=offset)
@@ -152,7 +153,8 @@ device.kernel @f(%x: {x}, %g: {tensor(columns)}) -> ({x}, {sums}) {{
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 @pytest.mark.parametrize("offset", [0, 4])
 @pytest.mark.parametrize(
-    "rows, columns, threads", [(1100, 768, 64), (1100, 2048, 256), (40, 1024, 256)]
+    "rows, columns, threads",
+    [(1100, 768, 64), (1100, 2048, 256), (40, 1024, 256)],
 )
 def test_rows(rows, columns, threads, element, offset):
     """A row is in the registers of a block, in vectors if there are enough
@@ -161,9 +163,7 @@ def test_rows(rows, columns, threads, element, offset):
     numbers = random.normal(1, 1, (rows, columns)).astype(np.float32)
     x = bits_of(numbers, element)
     values = (
-        (x.astype(np.uint32) << 16).view(np.float32)
-        if element == "bf16"
-        else x
+        (x.astype(np.uint32) << 16).view(np.float32) if element == "bf16" else x
     ).astype(np.float64)
     g = random.normal(0, 1, columns).astype(np.float32)
     module = kernels.Module(centered(rows, columns, element), ["sm_90"])
