@@ -16,7 +16,7 @@ from lockstep import capture, model
 ROWS = 4
 
 #: Networks, and how many of them have to find an order that is better.
-COUNT, IMPROVED = 12, 3
+COUNT, IMPROVED = 6, 2
 
 MODEL = """\
 import jax
