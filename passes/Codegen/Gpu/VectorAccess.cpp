@@ -24,7 +24,9 @@ NeighborAccess lockstep::classifyAccess(OpOperand &operand, unsigned dim,
     return NeighborAccess::Uniform;
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (!type.getElementType().isIntOrFloat() ||
+  // Vectors of elements that have no whole bytes have no gaps, as memory has.
+  Type element = type.getElementType();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0 ||
       failed(type.getStridesAndOffset(strides, offset)))
     return NeighborAccess::Other;
   auto isMultiple = [&](int64_t number) {

@@ -73,6 +73,7 @@ class Module:
     """A loaded module of PTX."""
 
     def __init__(self, text):
+        self.text = text.decode()
         self.handle = ctypes.c_void_p()
         log = ctypes.create_string_buffer(8192)
         options = (ctypes.c_int * 2)(5, 6)  # the log of errors, and its size
