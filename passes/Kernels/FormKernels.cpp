@@ -9,6 +9,7 @@
 #include "passes/Kernels/Grouping.h"
 #include "passes/Kernels/InPlaceResults.h"
 #include "passes/Kernels/KernelScalars.h"
+#include "passes/Kernels/RecomputeValues.h"
 #include "passes/Kernels/Structure.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
@@ -137,6 +138,8 @@ private:
         {[&](Value value) { return uniformity.isUniform(value); },
          [&](Operation *op) { return sizes.loadsSize(op); },
          [&](Operation *op) { return computesVariable(op); }});
+    if (options.recompute)
+      recomputeValues(block, grouping, step.getSymName());
     // Constants come first; everything else follows in the order of the
     // grouping.
     Operation *terminator = block.getTerminator();
@@ -402,7 +405,7 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
       if (failed(sizes))
         return signalPassFailure();
       UniformityAnalysis uniformity(step);
-      KernelFormer former(step, {fuse, libraryProducts, mergeUpdates},
+      KernelFormer former(step, {fuse, libraryProducts, mergeUpdates, recompute},
                           uniformity, *sizes);
       if (failed(former.run()))
         return signalPassFailure();

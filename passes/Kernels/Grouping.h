@@ -68,6 +68,9 @@ struct GroupingOptions {
   bool libraryProducts = false;
   /// Launches take longer than updates of small variables: these share kernels.
   bool mergeUpdates = false;
+  /// Kernels compute again what another one would have to store for them, if
+  /// that takes a GPU less time.
+  bool recompute = false;
 };
 
 Grouping groupOperations(mlir::Block &block, const GroupingOptions &options,

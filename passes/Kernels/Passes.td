@@ -162,6 +162,10 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
     follows a product is in its kernel, but with `library-products` only a
     rounding. Large operations whose result is exchanged do not wait for others.
     With `merge-updates`, those that update small variables share kernels, too.
+    With `recompute`, a kernel computes element-wise operations of another one
+    again instead of reading their results, if that takes less time on a GPU, no
+    kernel needs the results in memory, and no more memory is in use: a softmax
+    does not store exponentials for its derivative.
     Without `fuse`, every operation becomes a kernel of its own. A kernel is
     named after the step, a number, the function of the user's program that its
     main operation is in, if its location has one
@@ -185,7 +189,11 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
                         "operations after it">,
                  Option<"mergeUpdates", "merge-updates", "bool",
                         /*default=*/"false",
-                        "put updates of small variables into common kernels">];
+                        "put updates of small variables into common kernels">,
+                 Option<"recompute", "recompute", "bool",
+                        /*default=*/"false",
+                        "compute values again in later kernels, where that "
+                        "takes a GPU less time than storing and reading them">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::tensor::TensorDialect", "::mlir::linalg::LinalgDialect"];
 }
 

@@ -140,6 +140,7 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   });
   form.libraryProducts = options.libraryProducts && isForGpus;
   form.mergeUpdates = isForGpus;
+  form.recompute = isForGpus && options.optimize;
   pm.addPass(createFormKernelsPass(form));
 }
 
