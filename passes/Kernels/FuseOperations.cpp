@@ -50,7 +50,8 @@ bool isBroadcast(linalg::GenericOp op) {
 
 /// Whether reading the inputs of `op` again in each of its users accesses no
 /// more memory than storing its result and reading that. Smaller tensors than
-/// the result do not count.
+/// the result do not count. What is computed for `op` alone need not be stored,
+/// if `op` is computed with it.
 bool readsLessThanResult(linalg::GenericOp op) {
   constexpr int64_t fewElements = 1 << 10;
   auto result = cast<RankedTensorType>(op.getResultTypes().front());
@@ -61,6 +62,13 @@ bool readsLessThanResult(linalg::GenericOp op) {
   if (inputs <= 1 ||
       (result.hasStaticShape() && result.getNumElements() < fewElements))
     return true;
+  if (llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+        auto producer = input->get().getDefiningOp<linalg::GenericOp>();
+        return producer && lockstep::isElementwise(producer) &&
+               producer->hasOneUse() &&
+               op.getMatchingIndexingMap(input).isPermutation();
+      }))
+    return false;
   // A user that must read the stored result makes storing it free. Without
   // one, with r readers: r * inputs <= inputs + 1 + r.
   size_t mostReaders = (inputs + 1) / (inputs - 1), readers = 0;
