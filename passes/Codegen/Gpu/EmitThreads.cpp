@@ -56,7 +56,8 @@ public:
             delinearizeVectors({number}, sizes, phase.vectorLength);
         SmallVector<ScalarBody::Elements> computed(iterations.size());
         for (const LoopStage &stage : group.stages)
-          emitIterations(stage, iterations, computed, phase.registers);
+          emitIterations(stage, stage.parallelDims, iterations, computed,
+                         phase.registers);
         return {};
       };
       int64_t all = phase.blocks * threads;
@@ -115,18 +116,19 @@ private:
     alloc->erase();
   }
 
-  /// A thread executes iterations of the parallel loops of a stage, which have
-  /// these indices; `computed` has what it has computed in each of them. All
-  /// iterations load before any stores: results that are not in `registers`
-  /// are in memory, too.
-  void emitIterations(const LoopStage &stage, Iterations iterations,
+  /// A thread executes iterations of the parallel loops `dims` of a stage,
+  /// which have these indices; `computed` has what it has computed in each of
+  /// them. All iterations load before any stores: results that are not in
+  /// `registers` are in memory, too.
+  void emitIterations(const LoopStage &stage, ArrayRef<unsigned> dims,
+                      Iterations iterations,
                       MutableArrayRef<ScalarBody::Elements> computed,
                       const llvm::SmallDenseSet<Value> &registers) {
     linalg::GenericOp op = stage.op;
     loc = op.getLoc();
     SmallVector<OpenLoops> loops =
         llvm::map_to_vector(iterations, [&](ArrayRef<Value> indices) {
-          return OpenLoops(builder, op, stage.parallelDims, indices);
+          return OpenLoops(builder, op, dims, indices);
         });
     SmallVector<SmallVector<Value>> results;
     if (vectors) {
@@ -194,7 +196,8 @@ private:
           [&](Iterations inner, ValueRange) -> SmallVector<Value> {
             SmallVector<ScalarBody::Elements> computed(inner.size());
             for (const LoopStage &stage : stages)
-              emitIterations(stage, within(outer, inner), computed, registers);
+              emitIterations(stage, stage.parallelDims, within(outer, inner),
+                             computed, registers);
             return {};
           });
   }
@@ -230,7 +233,10 @@ private:
       linalg::GenericOp op = stage.op;
       SmallVector<unsigned> inner = getInnerDims(stage, phase.depth);
       if (stage.reductionDims.empty() && !inner.empty()) {
-        emitIterations(stage, within(outer, iterations), computed,
+        SmallVector<unsigned> dims(
+            ArrayRef(stage.parallelDims).take_front(phase.depth));
+        llvm::append_range(dims, inner);
+        emitIterations(stage, dims, within(outer, iterations), computed,
                        phase.registers);
         continue;
       }
@@ -238,7 +244,7 @@ private:
       OpenLoops loops(builder, op, stage.parallelDims, outer);
       SmallVector<Value> results;
       elements = computed.front();
-      if (stage.reductionDims.empty()) {
+      if (inner.empty()) {
         results = getBody(op, loops).evaluate();
       } else {
         Combiner combiner = *matchCombiner(op);

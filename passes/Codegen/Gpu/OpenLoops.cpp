@@ -2,6 +2,9 @@
 
 #include "passes/Codegen/Gpu/OpenLoops.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 using namespace lockstep;
 using namespace mlir;
 
@@ -12,10 +15,15 @@ OpenLoops::OpenLoops(OpBuilder &builder, linalg::GenericOp op,
       dims(ranges.size()) {
   for (auto [dim, value] : llvm::zip(outerDims, outer))
     dims[dim] = value;
-  for (auto [dim, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
-    if (!dims[dim])
+  for (auto [dim, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
+    if (dims[dim])
+      continue;
+    if (isOneInteger(ranges[dim].size))
+      dims[dim] = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
+    else
       (iterator == utils::IteratorType::parallel ? parallel : reduction)
           .push_back(dim);
+  }
 }
 
 SmallVector<OpFoldResult> OpenLoops::sizesOf(ArrayRef<unsigned> which) const {

@@ -10,7 +10,8 @@ namespace lockstep {
 /// The dimensions of an operation while code for its loops is emitted.
 struct OpenLoops {
   /// The loops of `op` within those of `outerDims`, which have the values
-  /// `outer`. Sizes are computed where `builder` stands.
+  /// `outer`. Sizes are computed where `builder` stands. Loops of one iteration
+  /// are not open, and need not be among the outer ones.
   OpenLoops(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
             llvm::ArrayRef<unsigned> outerDims,
             llvm::ArrayRef<mlir::Value> outer);

@@ -151,8 +151,10 @@ static constexpr int64_t kFewThreads = kMultiprocessors * 512;
 /// The length of vectors for a thread that executes neighboring iterations of
 /// element-wise operations, all with the same loops.
 static int64_t chooseLength(const Phase &phase) {
+  const LoopStage &first = phase.group->stages.front();
   if (phase.depth == 0 || phase.runs.size() > 1 ||
-      !phase.group->stages.front().reductionDims.empty())
+      !first.reductionDims.empty() ||
+      first.sizes[first.parallelDims[phase.depth - 1]] == 1)
     return 1;
   int64_t length =
       chooseVectorLength(*phase.group, phase.depth - 1, phase.registers);
@@ -197,7 +199,8 @@ static void keepRowInRegisters(Phase &phase, const Aliases &aliases) {
   for (const LoopStage &stage : phase.group->stages) {
     linalg::GenericOp op = stage.op;
     operations += int64_t(op.getBody()->getOperations().size());
-    if (stage.parallelDims.size() > phase.depth)
+    if (stage.reductionDims.empty() &&
+        !getInnerDims(stage, phase.depth).empty())
       for (Value init : op.getDpsInits())
         registers += llvm::divideCeil(
             getElementBytes(getElementTypeOrSelf(init.getType())), 4);

@@ -3,6 +3,7 @@
 #include "passes/Codegen/Gpu/RegisterRow.h"
 
 #include "passes/Codegen/Combiner.h"
+#include "passes/Codegen/Product.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -13,6 +14,7 @@ SmallVector<unsigned> lockstep::getInnerDims(const LoopStage &stage,
                                              unsigned depth) {
   SmallVector<unsigned> inner(ArrayRef(stage.parallelDims).drop_front(depth));
   llvm::append_range(inner, stage.reductionDims);
+  llvm::erase_if(inner, [&](unsigned dim) { return stage.sizes[dim] == 1; });
   return inner;
 }
 
@@ -22,7 +24,8 @@ static AffineMap getAccess(const LoopStage &stage, OpOperand &operand,
   MLIRContext *context = stage.op->getContext();
   SmallVector<unsigned> order(ArrayRef(stage.parallelDims).take_front(depth));
   llvm::append_range(order, getInnerDims(stage, depth));
-  SmallVector<AffineExpr> numbers(stage.sizes.size());
+  SmallVector<AffineExpr> numbers(stage.sizes.size(),
+                                  getAffineConstantExpr(0, context));
   for (auto [number, dim] : llvm::enumerate(order))
     numbers[dim] = getAffineDimExpr(number, context);
   return linalg::GenericOp(stage.op)
@@ -55,7 +58,7 @@ static bool computesBeforeReading(const LoopGroup &group, unsigned depth,
                                   const Aliases &aliases) {
   SmallVector<Value> stored;
   for (const LoopStage &stage : group.stages)
-    if (stage.parallelDims.size() == depth)
+    if (!stage.reductionDims.empty() || getInnerDims(stage, depth).empty())
       llvm::append_range(stored, linalg::GenericOp(stage.op).getDpsInits());
   llvm::SmallDenseSet<Value> computed;
   for (const LoopStage &stage : group.stages) {
@@ -80,9 +83,11 @@ lockstep::matchRegisterRow(const LoopGroup &group, unsigned depth,
                            const Aliases &aliases) {
   SmallVector<int64_t> sizes;
   for (const LoopStage &stage : group.stages) {
-    bool isReduction = !stage.reductionDims.empty();
-    if (isReduction &&
-        (stage.parallelDims.size() != depth || !matchCombiner(stage.op)))
+    bool hasInnerResults =
+        multiplySizes(stage.sizes,
+                      ArrayRef(stage.parallelDims).drop_front(depth)) != 1;
+    if (!stage.reductionDims.empty() &&
+        (hasInnerResults || !matchCombiner(stage.op)))
       return std::nullopt;
     SmallVector<int64_t> own =
         llvm::map_to_vector(getInnerDims(stage, depth),

@@ -7,16 +7,17 @@
 
 namespace lockstep {
 
-/// The loops of a stage within the `depth` outer ones of its group, in order.
+/// The loops of a stage within the `depth` outer ones of its group, in order,
+/// without those of one iteration.
 llvm::SmallVector<unsigned> getInnerDims(const LoopStage &stage,
                                          unsigned depth);
 
 /// The sizes of the inner loops of a group, if a thread can execute the same
 /// iterations of them for all stages, and keep what it computes in registers:
 /// each stage has exactly these loops, as element-wise ones or as one
-/// reduction, or none; what a stage writes is accessed by others in the same
-/// iteration only; and what a row has once is not read before it is computed.
-/// None otherwise.
+/// reduction, or none (but for loops of one iteration); what a stage writes is
+/// accessed by others in the same iteration only; and what a row has once is
+/// not read before it is computed. None otherwise.
 std::optional<llvm::SmallVector<int64_t>>
 matchRegisterRow(const LoopGroup &group, unsigned depth,
                  const Aliases &aliases);

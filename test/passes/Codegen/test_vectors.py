@@ -117,12 +117,13 @@ def test_transposed():
 
 
 def centered(rows, columns, element):
-    """Each row without its mean, times a factor of each column, and the sums of
-    the rows."""
+    """Each row without its mean, times a factor of each column, the sums of the
+    rows, and their means as columns of one element."""
     load, store = CONVERSIONS[element]
     x, sums = tensor(rows, columns, element=element), tensor(rows)
+    means = tensor(rows, 1)
     return f"""{MAPS}
-device.kernel @f(%x: {x}, %g: {tensor(columns)}) -> ({x}, {sums}) {{
+device.kernel @f(%x: {x}, %g: {tensor(columns)}) -> ({x}, {sums}, {means}) {{
   %zero = arith.constant 0.0 : f32
   %n = arith.constant {columns}.0 : f32
   %s = tensor.empty() : {sums}
@@ -133,6 +134,12 @@ device.kernel @f(%x: {x}, %g: {tensor(columns)}) -> ({x}, {sums}) {{
     %1 = arith.addf %b, %0 : f32
     linalg.yield %1 : f32
   }} -> {sums}
+  %k = tensor.empty() : {means}
+  %mean = linalg.generic {{indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}} ins(%sum : {sums}) outs(%k : {means}) {{
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.divf %a, %n : f32
+    linalg.yield %0 : f32
+  }} -> {means}
   %e = tensor.empty() : {x}
   %r = linalg.generic {{indexing_maps = [#id, #row, #column, #id], iterator_types = ["parallel", "parallel"]}}
       ins(%x, %sum, %g : {x}, {sums}, {tensor(columns)}) outs(%e : {x}) {{
@@ -144,7 +151,7 @@ device.kernel @f(%x: {x}, %g: {tensor(columns)}) -> ({x}, {sums}) {{
     %4 = {store.format("%3")}
     linalg.yield %4 : {element}
   }} -> {x}
-  device.yield %r, %sum : {x}, {sums}
+  device.yield %r, %sum, %mean : {x}, {sums}, {means}
 }}
 """
 
@@ -169,7 +176,8 @@ def test_rows(rows, columns, threads, element, offset):
     kernel = module["sm_90"]["f"]
     assert kernel.library.launches("f") == [[rows, threads]]
     assert has_vectors(kernel) == (rows > 40)
-    result, sums = kernel(x, g, offset=offset)
+    result, sums, means = kernel(x, g, offset=offset)
+    np.testing.assert_array_equal(means[:, 0], sums / np.float32(columns))
     np.testing.assert_allclose(sums, values.sum(1), rtol=1e-5)
     expected = (values - values.mean(1, keepdims=True)) * g
     if element == "bf16":
