@@ -197,4 +197,28 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::tensor::TensorDialect", "::mlir::linalg::LinalgDialect"];
 }
 
+def PadRowsPass : Pass<"pad-rows", "::mlir::ModuleOp"> {
+  let summary = "gives matrices rows that a library multiplies faster";
+  let description = [{
+    On tensor cores, a library has much slower code for matrices whose rows in
+    memory are no multiples of eight elements. If only kernels access such a
+    matrix, and large products read it, it gets more elements in memory, which
+    are zeros, and so does the result of such a product. Products have more
+    iterations then. Other kernels read and write the part that has all elements
+    of the original. Only for products of f16 and bf16, and with `tf32` of f32.
+    Where a matrix cannot be padded, since the step itself uses it, or only one
+    of two factors can be, code generation copies the matrices within the kernel
+    of the product.
+
+    ```mlir
+    // before
+    %y = device.invoke @product(%x, %w) : (tensor<8192x768xbf16>, tensor<768x50257xbf16>) -> tensor<8192x50257xbf16>
+    // after
+    %y = device.invoke @product(%x, %w) : (tensor<8192x768xbf16>, tensor<768x50264xbf16>) -> tensor<8192x50264xbf16>
+    ```
+  }];
+  let options = [Option<"tf32", "tf32", "bool", /*default=*/"false", "products of f32 round their factors, too">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 #endif

@@ -142,6 +142,11 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   form.mergeUpdates = isForGpus;
   form.recompute = isForGpus && options.optimize;
   pm.addPass(createFormKernelsPass(form));
+  if (form.libraryProducts && options.optimize) {
+    PadRowsPassOptions pad;
+    pad.tf32 = options.tf32;
+    pm.addPass(createPadRowsPass(pad));
+  }
 }
 
 static void addBucket(OpPassManager &pm, const CompileOptions &options) {

@@ -5,6 +5,7 @@
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Gpu/EmitTiles.h"
 #include "passes/Codegen/Gpu/LibraryProduct.h"
+#include "passes/Kernels/PadRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -12,12 +13,6 @@
 
 using namespace lockstep;
 using namespace mlir;
-
-/// Dimensions of matrices become multiples of so many elements: of the 16-bit
-/// types, these are the 16 bytes that the fastest code for tensor cores needs.
-static constexpr int64_t kRowMultiple = 8;
-/// Smaller products take no longer than the copies.
-static constexpr int64_t kLargeProduct = int64_t(1) << 30;
 
 /// Whether a library may compute the product on tensor cores, and takes much
 /// longer than to copy its matrices.
