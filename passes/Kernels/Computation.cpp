@@ -29,7 +29,7 @@ Value lockstep::getViewed(Value value) {
 /// About how many instructions of a GPU an operation is; none for one that is
 /// not repeated.
 static std::optional<int64_t> countInstructions(Operation *op) {
-  constexpr int64_t exponential = 4, division = 10, shortFunction = 16,
+  constexpr int64_t exponential = 12, division = 10, tangent = 22,
                     longFunction = 40, ofHalf = 4, ofDouble = 4;
   if (op->getNumRegions() > 0 || isa<tensor::ExtractOp>(op))
     return std::nullopt;
@@ -42,7 +42,7 @@ static std::optional<int64_t> countInstructions(Operation *op) {
   else if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op))
     count = division;
   else if (isa<math::TanhOp>(op))
-    count = shortFunction;
+    count = tangent;
   else if (isa<math::MathDialect>(op->getDialect()) &&
            !isa<math::AbsFOp, math::AbsIOp, math::FmaOp>(op))
     count = longFunction;

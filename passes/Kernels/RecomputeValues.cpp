@@ -19,7 +19,7 @@ using namespace mlir;
 /// What a GPU executes while it accesses a byte of its memory. An H200 has 132
 /// multiprocessors, each of which executes 128 instructions of f32 in a cycle
 /// of 1.75 GHz, and 4.8 TB/s: 6.2, of which some are left for addresses.
-static constexpr int64_t kInstructionsPerByte = 4;
+static constexpr int64_t kInstructionsPerByte = 5;
 
 /// Of smaller values, a kernel accesses too little memory to save any time.
 static constexpr int64_t kFewElements = 1 << 10;

@@ -3,12 +3,10 @@
 #include "passes/Codegen/Gpu/EmitThreads.h"
 
 #include "passes/Codegen/Combiner.h"
-#include "passes/Codegen/Gpu/OpenLoops.h"
+#include "passes/Codegen/Gpu/OperationEmitter.h"
 #include "passes/Codegen/Gpu/RegisterRow.h"
-#include "passes/Codegen/Gpu/ThreadBuilder.h"
 #include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/PlainLoops.h"
-#include "passes/Codegen/ScalarBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -17,9 +15,9 @@ using namespace lockstep;
 using namespace mlir;
 
 namespace {
-class ThreadEmitter : ThreadBuilder {
+class ThreadEmitter : OperationEmitter {
 public:
-  using ThreadBuilder::ThreadBuilder;
+  using OperationEmitter::OperationEmitter;
 
   void emitGroup(const Phase &phase) {
     const LoopGroup &group = *phase.group;
@@ -57,7 +55,7 @@ public:
         SmallVector<ScalarBody::Elements> computed(iterations.size());
         for (const LoopStage &stage : group.stages)
           emitIterations(stage, stage.parallelDims, iterations, computed,
-                         phase.registers);
+                         phase.registers, vectors.has_value());
         return {};
       };
       int64_t all = phase.blocks * threads;
@@ -123,7 +121,8 @@ private:
   void emitIterations(const LoopStage &stage, ArrayRef<unsigned> dims,
                       Iterations iterations,
                       MutableArrayRef<ScalarBody::Elements> computed,
-                      const llvm::SmallDenseSet<Value> &registers) {
+                      const llvm::SmallDenseSet<Value> &registers,
+                      bool areVectors) {
     linalg::GenericOp op = stage.op;
     loc = op.getLoc();
     SmallVector<OpenLoops> loops =
@@ -131,7 +130,7 @@ private:
           return OpenLoops(builder, op, dims, indices);
         });
     SmallVector<SmallVector<Value>> results;
-    if (vectors) {
+    if (areVectors) {
       std::vector<ScalarBody> bodies = getBodies(op, loops, computed);
       vectors->load(stage, bodies, computed.front());
       for (ScalarBody &body : bodies)
@@ -183,23 +182,106 @@ private:
   void emitRun(ArrayRef<LoopStage> stages, ArrayRef<Value> outer,
                const llvm::SmallDenseSet<Value> &registers) {
     const LoopStage &first = stages.front();
-    if (!first.reductionDims.empty())
+    SmallVector<unsigned> inner = getInnerDims(first, outer.size());
+    bool hasVectors =
+        vectors && !inner.empty() &&
+        llvm::all_of(stages, [&](const LoopStage &stage) {
+          return mayHaveVectors(stage, outer.size(), vectors->getLength()) &&
+                 vectors->isFor(stage);
+        });
+    if (!first.reductionDims.empty()) {
+      if (hasVectors)
+        return emitVectorReduction(first, inner.back(), outer);
       return emitShared(first.op,
                         ArrayRef(first.parallelDims).take_front(outer.size()),
                         outer);
-    SmallVector<OpFoldResult> sizes = llvm::map_to_vector(
-        ArrayRef(first.parallelDims).drop_front(outer.size()),
-        [&](unsigned dim) -> OpFoldResult {
+    }
+    SmallVector<OpFoldResult> sizes =
+        llvm::map_to_vector(inner, [&](unsigned dim) -> OpFoldResult {
           return builder.getIndexAttr(first.sizes[dim]);
         });
-    share(thread, threads, sizes, {},
-          [&](Iterations inner, ValueRange) -> SmallVector<Value> {
-            SmallVector<ScalarBody::Elements> computed(inner.size());
-            for (const LoopStage &stage : stages)
-              emitIterations(stage, stage.parallelDims, within(outer, inner),
-                             computed, registers);
-            return {};
-          });
+    auto emit = [&](Iterations iterations, bool areVectors) {
+      SmallVector<ScalarBody::Elements> computed(iterations.size());
+      for (const LoopStage &stage : stages) {
+        SmallVector<unsigned> dims(
+            ArrayRef(stage.parallelDims).take_front(outer.size()));
+        llvm::append_range(dims, getInnerDims(stage, outer.size()));
+        emitIterations(stage, dims, within(outer, iterations), computed,
+                       registers, areVectors);
+      }
+    };
+    if (hasVectors)
+      shareVectors(sizes, {},
+                   [&](Iterations iterations, ValueRange,
+                       bool areVectors) -> SmallVector<Value> {
+                     emit(iterations, areVectors);
+                     return {};
+                   });
+    else
+      share(thread, threads, sizes, {},
+            [&](Iterations iterations, ValueRange) -> SmallVector<Value> {
+              emit(iterations, false);
+              return {};
+            });
+  }
+
+  /// `share` for the threads of a block, each of which executes neighboring
+  /// iterations of the last loop at once. The rest of a single loop, behind the
+  /// last multiple of their number, is executed one by one.
+  SmallVector<Value> shareVectors(
+      ArrayRef<OpFoldResult> sizes, ValueRange carried,
+      llvm::function_ref<SmallVector<Value>(Iterations, ValueRange, bool)>
+          body) {
+    constexpr int64_t mostElements = 16;
+    int64_t length = vectors->getLength(),
+            size = *getConstantIntValue(sizes.back()), rest = size % length;
+    SmallVector<OpFoldResult> numbers(sizes);
+    numbers.back() = builder.getIndexAttr(size / length);
+    SmallVector<Value> values = share(
+        thread, threads, numbers, carried,
+        [&](Iterations iterations, ValueRange inner) {
+          return body(expandVectors(iterations, length), inner, true);
+        },
+        std::max<int64_t>(mostElements / length, 1));
+    if (rest == 0)
+      return values;
+    return loop(thread, constant(rest), constant(threads), values,
+                [&](Value number, ValueRange inner) {
+                  Value index = arith::AddIOp::create(builder, loc, number,
+                                                      constant(size - rest));
+                  return body({{index}}, inner, false);
+                })
+        .getResults();
+  }
+
+  /// A block reduces along the dimension `dim` of a stage: `emitBlockReduction`
+  /// of neighboring elements.
+  void emitVectorReduction(const LoopStage &stage, unsigned dim,
+                           ArrayRef<Value> outer) {
+    linalg::GenericOp op = stage.op;
+    loc = op.getLoc();
+    OpenLoops loops(builder, op, stage.parallelDims, outer);
+    Combiner combiner = *matchCombiner(op);
+    Value neutral = arith::ConstantOp::create(builder, loc, combiner.neutral);
+    Value own =
+        shareVectors(
+            {builder.getIndexAttr(stage.sizes[dim])}, neutral,
+            [&](Iterations iterations, ValueRange carried,
+                bool areVectors) -> SmallVector<Value> {
+              SmallVector<OpenLoops> all(iterations.size(), loops);
+              for (auto [own, indices] : llvm::zip_equal(all, iterations))
+                own.dims[dim] = indices.front();
+              std::vector<ScalarBody::Elements> none(all.size());
+              std::vector<ScalarBody> bodies = getBodies(op, all, none);
+              if (areVectors)
+                vectors->load(stage, bodies, none.front());
+              SmallVector<Value> values(carried);
+              for (ScalarBody &body : bodies)
+                values = body.evaluate(values);
+              return values;
+            })
+            .front();
+    storeReduction(op, loops, combiner, own);
   }
 
   /// Indices of inner loops behind those of the outer ones.
@@ -237,7 +319,7 @@ private:
             ArrayRef(stage.parallelDims).take_front(phase.depth));
         llvm::append_range(dims, inner);
         emitIterations(stage, dims, within(outer, iterations), computed,
-                       phase.registers);
+                       phase.registers, vectors.has_value());
         continue;
       }
       loc = op.getLoc();
@@ -277,24 +359,6 @@ private:
     }
   }
 
-  /// The results of one iteration of the parallel loops.
-  SmallVector<Value> evaluate(linalg::GenericOp op, OpenLoops &loops) {
-    if (loops.reduction.empty())
-      return getBody(op, loops).evaluate();
-    return emitOrderedLoops(op, loops, loops.reduction, loadInits(op, loops));
-  }
-
-  SmallVector<Value> loadInits(linalg::GenericOp op, OpenLoops &loops) {
-    SmallVector<Value> initial;
-    for (OpOperand &init : op.getDpsInitsMutable())
-      initial.push_back(getBody(op, loops).load(init));
-    return initial;
-  }
-
-  ScalarBody getBody(linalg::GenericOp op, const OpenLoops &loops) {
-    return {builder, op, loops.dims, &rows, &elements};
-  }
-
   /// A block computes neighboring reductions: neighboring threads read
   /// neighboring columns of a row, and combine what those of other rows have
   /// added. The threads of the first row do the rest.
@@ -331,148 +395,6 @@ private:
     }
   }
 
-  /// Loops over these dimensions, in order.
-  void emitSequentially(linalg::GenericOp op, OpenLoops &loops,
-                        ArrayRef<unsigned> dims,
-                        llvm::function_ref<void()> body) {
-    if (dims.empty())
-      return body();
-    unsigned dim = dims.front();
-    loop(constant(0), toValue(loops.ranges[dim].size), constant(1), {},
-         [&](Value index, ValueRange) -> SmallVector<Value> {
-           loops.dims[dim] = index;
-           emitSequentially(op, loops, dims.drop_front(), body);
-           return {};
-         });
-  }
-
-  /// One thread computes and stores the results of one iteration of the
-  /// parallel loops.
-  void emitElement(linalg::GenericOp op, OpenLoops &loops) {
-    if (loops.reduction.empty() || loops.keepResults(op))
-      return getBody(op, loops).store(evaluate(op, loops));
-    emitSequentially(op, loops, loops.reduction, [&] {
-      ScalarBody body = getBody(op, loops);
-      body.store(body.evaluate());
-    });
-  }
-
-  SmallVector<Value> emitOrderedLoops(linalg::GenericOp op, OpenLoops &loops,
-                                      ArrayRef<unsigned> order,
-                                      ValueRange accumulators) {
-    if (order.empty())
-      return getBody(op, loops).evaluate(accumulators);
-    unsigned dim = order.front();
-    return loop(constant(0), toValue(loops.ranges[dim].size), constant(1),
-                accumulators,
-                [&](Value index, ValueRange carried) {
-                  loops.dims[dim] = index;
-                  return emitOrderedLoops(op, loops, order.drop_front(),
-                                          carried);
-                })
-        .getResults();
-  }
-
-  /// The threads of a block share an iteration of the outer loops.
-  void emitShared(linalg::GenericOp op, ArrayRef<unsigned> outerDims,
-                  ArrayRef<Value> outer) {
-    OpenLoops loops(builder, op, outerDims, outer);
-    if (!writesEachElementOnce(op))
-      return onlyIf(isFirstThread(), [&] {
-        emitSequentially(op, loops, loops.parallel,
-                         [&] { emitElement(op, loops); });
-      });
-    SmallVector<OpFoldResult> results = loops.sizesOf(loops.parallel);
-    std::optional<int64_t> numResults = multiply(results);
-    std::optional<int64_t> numElements =
-        multiply(loops.sizesOf(loops.reduction));
-    if (loops.keepResults(op) && numResults && numElements &&
-        *numResults * 4 <= threads && *numElements >= kFewElements)
-      if (std::optional<Combiner> combiner = matchCombiner(op))
-        return emitSequentially(op, loops, loops.parallel, [&] {
-          emitBlockReduction(op, loops, *combiner);
-        });
-    share(thread, threads, results, {},
-          [&](Iterations iterations, ValueRange) -> SmallVector<Value> {
-            for (ArrayRef<Value> indices : iterations) {
-              for (auto [dim, index] : llvm::zip(loops.parallel, indices))
-                loops.dims[dim] = index;
-              emitElement(op, loops);
-            }
-            return {};
-          });
-  }
-
-  /// Whether different iterations of the parallel loops write different
-  /// elements, so that threads can share them.
-  static bool writesEachElementOnce(linalg::GenericOp op) {
-    SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
-    return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
-      AffineMap map = op.getMatchingIndexingMap(&init);
-      return llvm::all_of(llvm::enumerate(iterators), [&](auto pair) {
-        return pair.value() != utils::IteratorType::parallel ||
-               llvm::is_contained(
-                   map.getResults(),
-                   getAffineDimExpr(pair.index(), op.getContext()));
-      });
-    });
-  }
-
-  /// Thread i reduces the elements i, i + threads, ... in order. Then the
-  /// results of the threads are combined in a tree.
-  void emitBlockReduction(linalg::GenericOp op, OpenLoops &loops,
-                          const Combiner &combiner) {
-    Value own = reduceShare(op, loops, combiner, thread, threads);
-    Value total = combineShares(own, combiner, /*width=*/1);
-    onlyIf(isFirstThread(), [&] { storeTotal(op, loops, combiner, total); });
-    // The next reduction uses the same memory.
-    barrier();
-  }
-
-  /// Combines what the result has with the total of a reduction.
-  void storeTotal(linalg::GenericOp op, OpenLoops &loops,
-                  const Combiner &combiner, Value total) {
-    ScalarBody body = getBody(op, loops);
-    body.store(combiner.combine(builder, loc,
-                                body.load(*op.getDpsInitOperand(0)), total));
-  }
-
-  /// What a thread reduces: every `count`-th element, from `first` on.
-  Value reduceShare(linalg::GenericOp op, OpenLoops &loops,
-                    const Combiner &combiner, Value first, int64_t count) {
-    Value neutral = arith::ConstantOp::create(builder, loc, combiner.neutral);
-    Value own =
-        share(first, count, loops.sizesOf(loops.reduction), neutral,
-              [&](Iterations iterations, ValueRange carried) {
-                SmallVector<Value> values(carried);
-                for (ArrayRef<Value> indices : iterations) {
-                  for (auto [dim, index] : llvm::zip(loops.reduction, indices))
-                    loops.dims[dim] = index;
-                  values = getBody(op, loops).evaluate(values);
-                }
-                return values;
-              })
-            .front();
-    for (unsigned dim : loops.reduction)
-      loops.dims[dim] = Value();
-    return own;
-  }
-
-  /// `combineThreads` in the memory that all reductions but those of register
-  /// rows use.
-  Value combineShares(Value own, const Combiner &combiner, int64_t width) {
-    memref::GlobalOp &memory = shared[own.getType()];
-    if (!memory)
-      memory = createShared(threads, own.getType());
-    return combineThreads(own, combiner, width, memory);
-  }
-
-  /// Of each type, an element for each thread.
-  llvm::DenseMap<Type, memref::GlobalOp> shared;
-  /// Buffers that are rows in shared memory.
-  ScalarBody::Rows rows;
-  /// What the thread has computed, of each buffer, in its only iteration.
-  ScalarBody::Elements elements;
   /// Accesses of neighboring iterations, if a thread executes such ones.
   std::optional<VectorAccess> vectors;
 };

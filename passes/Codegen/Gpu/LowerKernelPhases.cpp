@@ -5,6 +5,7 @@
 #include "passes/Codegen/Gpu/MergePhases.h"
 #include "passes/Codegen/Gpu/PadProducts.h"
 #include "passes/Codegen/Gpu/Remainders.h"
+#include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Passes.h"
 #include "runtime/artifact/GpuSymbols.h"
@@ -309,6 +310,7 @@ struct LowerKernelPhases
   }
 
   static void cleanUp(func::FuncOp function) {
+    foldVectorViews(function);
     IRRewriter rewriter(function.getContext());
     DominanceInfo dominance(function);
     eliminateCommonSubExpressions(rewriter, dominance, function);

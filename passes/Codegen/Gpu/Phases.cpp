@@ -15,6 +15,8 @@
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace lockstep;
 using namespace mlir;
 
@@ -227,6 +229,27 @@ static void keepRowInRegisters(Phase &phase, const Aliases &aliases) {
   }
 }
 
+/// The length of vectors for the threads of a block that share rows in the
+/// memory of the GPU, so long that each of them has one.
+static int64_t chooseRowLength(const Phase &phase) {
+  if (!phase.rows.empty())
+    return 1;
+  auto hasVectors = [&](const LoopStage &stage, int64_t length) {
+    SmallVector<unsigned> inner = getInnerDims(stage, phase.depth);
+    return !inner.empty() &&
+           multiplySizes(stage.sizes, inner) >= length * phase.threads &&
+           mayHaveVectors(stage, phase.depth, length) &&
+           accessesVectors(stage, phase.depth, phase.registers, length);
+  };
+  int64_t length = getMostElements(*phase.group, phase.depth, phase.registers);
+  while (length > 1 &&
+         llvm::none_of(phase.group->stages, [&](const LoopStage &stage) {
+           return hasVectors(stage, length);
+         }))
+    length /= 2;
+  return length;
+}
+
 /// Chooses the grid of a phase with a group.
 static void arrange(Phase &phase, const Aliases &aliases) {
   const LoopGroup &group = *phase.group;
@@ -270,8 +293,10 @@ static void arrange(Phase &phase, const Aliases &aliases) {
   phase.threads = chooseThreads(work);
   phase.blocks = phase.iterations;
   keepRowInRegisters(phase, aliases);
-  if (phase.rounds == 0)
-    keepInSharedMemory(phase);
+  if (phase.rounds > 0)
+    return;
+  keepInSharedMemory(phase);
+  phase.vectorLength = chooseRowLength(phase);
 }
 
 /// The group of a branch without results that consists of nothing else: a copy

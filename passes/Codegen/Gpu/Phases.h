@@ -73,9 +73,10 @@ struct Phase {
   /// shared memory. 0: it does not.
   llvm::SmallVector<int64_t> rowSizes;
   int64_t rounds = 0;
-  /// For `ThreadPerIteration` and register rows: how many neighboring
-  /// iterations of the innermost loop a thread executes. `iterations` counts
-  /// all of them as one.
+  /// How many neighboring iterations of the innermost loop a thread executes.
+  /// For `ThreadPerIteration`, `iterations` counts all of them as one; for
+  /// `BlockPerIteration`, the loop may have some more, if no row is in
+  /// registers.
   int64_t vectorLength = 1;
   /// The stages of the group in runs of this length: a thread executes the same
   /// iterations of all stages of a run, one iteration after the other.
@@ -92,7 +93,9 @@ struct Phase {
   void setThreads(int64_t count);
 
   /// The number of outer loops that are not divided into vectors.
-  unsigned getVectorDepth() const { return rounds > 0 ? depth : depth - 1; }
+  unsigned getVectorDepth() const {
+    return kind == Kind::BlockPerIteration ? depth : depth - 1;
+  }
 
   /// The same phase, of one of the first three kinds, in a copy of the
   /// function; `copies` has what its operations and buffers have become.

@@ -18,6 +18,19 @@ SmallVector<unsigned> lockstep::getInnerDims(const LoopStage &stage,
   return inner;
 }
 
+bool lockstep::mayHaveVectors(const LoopStage &stage, unsigned depth,
+                              int64_t length) {
+  SmallVector<unsigned> inner = getInnerDims(stage, depth);
+  if (inner.size() > 1 &&
+      (stage.sizes[inner.back()] % length != 0 || !stage.reductionDims.empty()))
+    return false;
+  bool hasInnerResults =
+      multiplySizes(stage.sizes,
+                    ArrayRef(stage.parallelDims).drop_front(depth)) != 1;
+  return stage.reductionDims.empty() ||
+         (!hasInnerResults && matchCombiner(stage.op));
+}
+
 /// What an operand accesses, over the outer and then the inner loops.
 static AffineMap getAccess(const LoopStage &stage, OpOperand &operand,
                            unsigned depth) {

@@ -12,6 +12,12 @@ namespace lockstep {
 llvm::SmallVector<unsigned> getInnerDims(const LoopStage &stage,
                                          unsigned depth);
 
+/// Whether a block can execute so many neighboring iterations of the innermost
+/// loop of a stage at once, and the rest one by one: not if one of several
+/// inner loops has a rest, or several reductions or other than `matchCombiner`
+/// finds.
+bool mayHaveVectors(const LoopStage &stage, unsigned depth, int64_t length);
+
 /// The sizes of the inner loops of a group, if a thread can execute the same
 /// iterations of them for all stages, and keep what it computes in registers:
 /// each stage has exactly these loops, as element-wise ones or as one

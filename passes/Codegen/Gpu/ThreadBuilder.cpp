@@ -93,9 +93,16 @@ SmallVector<SmallVector<Value>> ThreadBuilder::delinearizeVectors(
   if (length > 1)
     vectors.back() =
         builder.getIndexAttr(*getConstantIntValue(sizes.back()) / length);
+  return expandVectors(
+      llvm::map_to_vector(
+          numbers, [&](Value number) { return delinearize(number, vectors); }),
+      length);
+}
+
+SmallVector<SmallVector<Value>> ThreadBuilder::expandVectors(Iterations vectors,
+                                                             int64_t length) {
   SmallVector<SmallVector<Value>> iterations;
-  for (Value number : numbers) {
-    SmallVector<Value> indices = delinearize(number, vectors);
+  for (SmallVector<Value> indices : vectors) {
     if (length > 1)
       indices.back() =
           arith::MulIOp::create(builder, loc, indices.back(), constant(length));
@@ -136,8 +143,8 @@ std::optional<int64_t> ThreadBuilder::multiply(ArrayRef<OpFoldResult> sizes) {
 SmallVector<Value> ThreadBuilder::share(
     Value first, int64_t count, ArrayRef<OpFoldResult> sizes,
     ValueRange carried,
-    llvm::function_ref<SmallVector<Value>(Iterations, ValueRange)> body) {
-  constexpr int64_t mostAtATime = 4;
+    llvm::function_ref<SmallVector<Value>(Iterations, ValueRange)> body,
+    int64_t mostAtATime) {
   std::optional<int64_t> fixed = multiply(sizes);
   if (!fixed || !unrolls) {
     Value total = constant(fixed.value_or(1));

@@ -54,23 +54,29 @@ public:
   delinearizeVectors(llvm::ArrayRef<mlir::Value> numbers,
                      llvm::ArrayRef<mlir::OpFoldResult> sizes, int64_t length);
 
+  /// The indices of iterations of a thread.
+  using Iterations = llvm::ArrayRef<llvm::SmallVector<mlir::Value>>;
+
+  /// The indices of `length` neighboring iterations for each of `vectors`,
+  /// whose last index counts so many as one.
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+  expandVectors(Iterations vectors, int64_t length);
+
   /// The product of sizes; none if one of them is not known.
   static std::optional<int64_t>
   multiply(llvm::ArrayRef<mlir::OpFoldResult> sizes);
 
-  /// The indices of iterations that a thread executes.
-  using Iterations = llvm::ArrayRef<llvm::SmallVector<mlir::Value>>;
-
   /// Executes every `count`-th iteration of loops of these sizes, from `first`
-  /// on. `body` gets several of them, so that it can load what all of them need
-  /// before it waits for any, and the carried values, and returns the next
-  /// ones. Where sizes are not known, it gets one at a time.
+  /// on. `body` gets up to `mostAtATime` of them, so that it can load what all
+  /// of them need before it waits for any, and the carried values, and returns
+  /// the next ones. Where sizes are not known, it gets one at a time.
   llvm::SmallVector<mlir::Value>
   share(mlir::Value first, int64_t count,
         llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::ValueRange carried,
         llvm::function_ref<llvm::SmallVector<mlir::Value>(Iterations,
                                                           mlir::ValueRange)>
-            body);
+            body,
+        int64_t mostAtATime = 4);
 
   /// The value of another thread of the warp, whose number differs in the bit
   /// `distance`. All threads of the warp execute it.

@@ -8,8 +8,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace lockstep;
@@ -45,27 +47,19 @@ NeighborAccess lockstep::classifyAccess(OpOperand &operand, unsigned dim,
   return NeighborAccess::Contiguous;
 }
 
-/// Whether threads can execute so many neighboring iterations at once.
-static bool canShareAccesses(const LoopGroup &group, unsigned depth,
-                             const llvm::SmallDenseSet<Value> &registers,
-                             int64_t count) {
-  for (const LoopStage &stage : group.stages) {
-    SmallVector<unsigned> inner = getInnerDims(stage, depth);
-    if (inner.empty())
-      continue;
-    if (stage.sizes[inner.back()] % count != 0)
-      return false;
-    for (OpOperand &operand : stage.op->getOpOperands())
-      if (!registers.contains(operand.get()) &&
-          classifyAccess(operand, inner.back(), count) == NeighborAccess::Other)
-        return false;
-  }
-  return true;
+bool lockstep::accessesVectors(const LoopStage &stage, unsigned depth,
+                               const llvm::SmallDenseSet<Value> &registers,
+                               int64_t count) {
+  SmallVector<unsigned> inner = getInnerDims(stage, depth);
+  return llvm::all_of(stage.op->getOpOperands(), [&](OpOperand &operand) {
+    return registers.contains(operand.get()) ||
+           classifyAccess(operand, inner.back(), count) !=
+               NeighborAccess::Other;
+  });
 }
 
-int64_t
-lockstep::chooseVectorLength(const LoopGroup &group, unsigned depth,
-                             const llvm::SmallDenseSet<Value> &registers) {
+int64_t lockstep::getMostElements(const LoopGroup &group, unsigned depth,
+                                  const llvm::SmallDenseSet<Value> &registers) {
   // Of bytes, a thread would have too many in registers of their own.
   constexpr int64_t fewestBytes = 2;
   int64_t bytes = kVectorBytes;
@@ -80,8 +74,21 @@ lockstep::chooseVectorLength(const LoopGroup &group, unsigned depth,
         bytes = std::min(bytes, getElementBytes(getElementTypeOrSelf(
                                     operand.get().getType())));
   }
-  int64_t count = kVectorBytes / std::max(bytes, fewestBytes);
-  while (count > 1 && !canShareAccesses(group, depth, registers, count))
+  return kVectorBytes / std::max(bytes, fewestBytes);
+}
+
+int64_t
+lockstep::chooseVectorLength(const LoopGroup &group, unsigned depth,
+                             const llvm::SmallDenseSet<Value> &registers) {
+  auto isPossible = [&](int64_t count) {
+    return llvm::all_of(group.stages, [&](const LoopStage &stage) {
+      SmallVector<unsigned> inner = getInnerDims(stage, depth);
+      return inner.empty() || (stage.sizes[inner.back()] % count == 0 &&
+                               accessesVectors(stage, depth, registers, count));
+    });
+  };
+  int64_t count = getMostElements(group, depth, registers);
+  while (count > 1 && !isPossible(count))
     count /= 2;
   return count;
 }
@@ -224,4 +231,31 @@ void VectorAccess::store(const LoopStage &stage,
       memref::StoreOp::create(builder, loc, getResult(init, iteration),
                               init->get(), body.getIndices(*init));
   scf::YieldOp::create(builder, loc);
+}
+
+void lockstep::foldVectorViews(func::FuncOp function) {
+  SmallVector<Operation *> accesses;
+  auto collect = [&] {
+    accesses.clear();
+    function.walk([&](Operation *op) {
+      if (isa<vector::LoadOp, vector::StoreOp>(op))
+        accesses.push_back(op);
+    });
+  };
+  collect();
+  RewritePatternSet patterns(function.getContext());
+  memref::populateFoldMemRefAliasOpPatterns(patterns);
+  (void)applyOpPatternsGreedily(
+      accesses, std::move(patterns),
+      GreedyRewriteConfig().setStrictness(
+          GreedyRewriteStrictness::ExistingAndNewOps));
+  collect();
+  auto getBytes = [](VectorType type) {
+    return type.getNumElements() * getElementBytes(type.getElementType());
+  };
+  for (Operation *op : accesses)
+    if (auto load = dyn_cast<vector::LoadOp>(op))
+      load.setAlignment(getBytes(load.getVectorType()));
+    else if (auto store = dyn_cast<vector::StoreOp>(op))
+      store.setAlignment(getBytes(store.getVectorType()));
 }

@@ -6,6 +6,8 @@
 #include "passes/Codegen/LoopGroup.h"
 #include "passes/Codegen/ScalarBody.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 namespace lockstep {
 
 /// The most bytes that an instruction of a GPU loads or stores.
@@ -28,12 +30,22 @@ enum class NeighborAccess {
 NeighborAccess classifyAccess(mlir::OpOperand &operand, unsigned dim,
                               int64_t count);
 
+/// Whether a stage has no other accesses in `count` neighboring iterations of
+/// its innermost loop, within the `depth` outer loops; there must be one. What
+/// is in `registers` is not accessed.
+bool accessesVectors(const LoopStage &stage, unsigned depth,
+                     const llvm::SmallDenseSet<mlir::Value> &registers,
+                     int64_t count);
+
+/// How many of the smallest elements that a group accesses `kVectorBytes` are.
+int64_t getMostElements(const LoopGroup &group, unsigned depth,
+                        const llvm::SmallDenseSet<mlir::Value> &registers);
+
 /// How many neighboring iterations of the innermost loop a thread should
 /// execute, a power of two: so many that it accesses `kVectorBytes` of the
 /// operands with the smallest elements at once. 1 if that cannot be done in all
 /// stages. `depth` is the number of outer loops that do not count; stages
-/// without further ones may do as they like. What is in `registers` is not
-/// accessed.
+/// without further ones may do as they like.
 int64_t chooseVectorLength(const LoopGroup &group, unsigned depth,
                            const llvm::SmallDenseSet<mlir::Value> &registers);
 
@@ -42,12 +54,18 @@ int64_t chooseVectorLength(const LoopGroup &group, unsigned depth,
 /// which a thread finds out once, and else one by one.
 class VectorAccess {
 public:
-  /// The iterations of a thread are in runs of `length`, as
-  /// `chooseVectorLength` has found for `group`, with the same `depth` and
+  /// The iterations of a thread are in runs of `length`, for which
+  /// `accessesVectors` holds in stages of `group`, with the same `depth` and
   /// `registers`. Code is inserted where `builder` stands.
   VectorAccess(mlir::OpBuilder &builder, const LoopGroup &group, unsigned depth,
                const llvm::SmallDenseSet<mlir::Value> &registers,
                int64_t length);
+
+  int64_t getLength() const { return length; }
+  /// Whether a stage may have vectors, if not all of the group do.
+  bool isFor(const LoopStage &stage) const {
+    return accessesVectors(stage, depth, registers, length);
+  }
 
   /// Lets `bodies`, the iterations of a stage, have the elements of operands
   /// that it reads; not of those in `computed`.
@@ -67,6 +85,11 @@ private:
   /// Whether all buffers of which vectors are accessed are aligned.
   mlir::Value isAligned;
 };
+
+/// Lets accesses of vectors in `function` be of buffers instead of views of
+/// them, with the alignment that `VectorAccess` gives them: upstream's folding
+/// of views loses it, after which LLVM accesses single elements.
+void foldVectorViews(mlir::func::FuncOp function);
 
 } // namespace lockstep
 

@@ -116,14 +116,29 @@ def test_transposed():
         np.testing.assert_array_equal(a, b)
 
 
-def centered(rows, columns, element):
+def centered(rows, columns, element, behind=0):
     """Each row without its mean, times a factor of each column, the sums of the
-    rows, and their means as columns of one element."""
+    rows, and their means as columns of one element. In memory, rows have more
+    elements behind them, in the result zeros."""
     load, store = CONVERSIONS[element]
     x, sums = tensor(rows, columns, element=element), tensor(rows)
+    whole = tensor(rows, columns + behind, element=element)
+    rest = tensor(rows, behind, element=element)
+    zeros = (
+        f"""%zeros = linalg.fill ins(%none : {element}) outs(%rest : {rest}) -> {rest}
+  %begun = tensor.insert_slice %zeros into %w[0, {columns}] [{rows}, {behind}] [1, 1] : {rest} into {whole}
+"""
+        if behind
+        else ""
+    )
     means = tensor(rows, 1)
     return f"""{MAPS}
-device.kernel @f(%x: {x}, %g: {tensor(columns)}) -> ({x}, {sums}, {means}) {{
+device.kernel @f(%all: {whole}, %g: {tensor(columns)}) -> ({whole}, {sums}, {means}) {{
+  %none = arith.constant 0.0 : {element}
+  %w = tensor.empty() : {whole}
+  {f"%rest = tensor.extract_slice %w[0, {columns}] [{rows}, {behind}] [1, 1] : {whole} to {rest}" if behind else ""}
+  {zeros}
+  %x = tensor.extract_slice %all[0, 0] [{rows}, {columns}] [1, 1] : {whole} to {x}
   %zero = arith.constant 0.0 : f32
   %n = arith.constant {columns}.0 : f32
   %s = tensor.empty() : {sums}
@@ -151,7 +166,8 @@ device.kernel @f(%x: {x}, %g: {tensor(columns)}) -> ({x}, {sums}, {means}) {{
     %4 = {store.format("%3")}
     linalg.yield %4 : {element}
   }} -> {x}
-  device.yield %r, %sum, %mean : {x}, {sums}, {means}
+  %y = tensor.insert_slice %r into {"%begun" if behind else "%w"}[0, 0] [{rows}, {columns}] [1, 1] : {x} into {whole}
+  device.yield %y, %sum, %mean : {whole}, {sums}, {means}
 }}
 """
 
@@ -159,29 +175,40 @@ device.kernel @f(%x: {x}, %g: {tensor(columns)}) -> ({x}, {sums}, {means}) {{
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 @pytest.mark.parametrize("offset", [0, 4])
 @pytest.mark.parametrize(
-    "rows, columns, threads",
-    [(1100, 768, 64), (1100, 2048, 256), (40, 1024, 256)],
+    "rows, columns, behind, threads, vectors",
+    [
+        # Rows in the registers of a block.
+        (1100, 768, 0, 64, True),
+        (1100, 2048, 0, 256, True),
+        (40, 1024, 0, 256, False),
+        # Rows in memory, with a rest behind the last vector, or without.
+        (3, 20003, 5, 256, True),
+        (3, 20003, 0, 256, False),
+        (2, 20480, 8, 256, True),
+    ],
 )
-def test_rows(rows, columns, threads, element, offset):
-    """A row is in the registers of a block, in vectors if there are enough
-    rows."""
+def test_rows(rows, columns, behind, threads, vectors, element, offset):
     random = np.random.default_rng(0)
-    numbers = random.normal(1, 1, (rows, columns)).astype(np.float32)
+    numbers = random.normal(1, 1, (rows, columns + behind)).astype(np.float32)
     x = bits_of(numbers, element)
     values = (
         (x.astype(np.uint32) << 16).view(np.float32) if element == "bf16" else x
-    ).astype(np.float64)
+    ).astype(np.float64)[:, :columns]
     g = random.normal(0, 1, columns).astype(np.float32)
-    module = kernels.Module(centered(rows, columns, element), ["sm_90"])
+    module = kernels.Module(centered(rows, columns, element, behind), ["sm_90"])
     kernel = module["sm_90"]["f"]
-    assert kernel.library.launches("f") == [[rows, threads]]
-    assert has_vectors(kernel) == (rows > 40)
+    assert [rows, threads] in kernel.library.launches("f")
+    assert has_vectors(kernel) == vectors
     result, sums, means = kernel(x, g, offset=offset)
     np.testing.assert_array_equal(means[:, 0], sums / np.float32(columns))
     np.testing.assert_allclose(sums, values.sum(1), rtol=1e-5)
     expected = (values - values.mean(1, keepdims=True)) * g
     if element == "bf16":
         result = (result.astype(np.uint32) << 16).view(np.float32)
+    np.testing.assert_array_equal(result[:, columns:], 0)
     np.testing.assert_allclose(
-        result, expected, atol=1e-5, rtol=2**-8 if element == "bf16" else 1e-5
+        result[:, :columns],
+        expected,
+        atol=1e-5,
+        rtol=2**-8 if element == "bf16" else 1e-5,
     )
