@@ -99,8 +99,8 @@ func.func @softmax(%x: tensor<4096x256xbf16> {device.binding = #device.binding<b
 
 // -----
 
-// One operation that reads a value computes it in its own body, also along other loops than those of the kernel that has stored it. Not the sine, which takes
-// longer than an access, nor what a product reads.
+// One operation that reads a value computes it in its own body, also along other loops than those of the kernel that has stored it. Not the cosine of a
+// sine, which takes longer than an access, nor what a product reads.
 #id = affine_map<(i, j) -> (i, j)>
 #t = affine_map<(i, j) -> (j, i)>
 #column = affine_map<(i, j) -> (j)>
@@ -125,7 +125,8 @@ func.func @readers(%x: tensor<512x512xf32> {device.binding = #device.binding<bat
       outs(%o, %o, %o : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32, %d: f32):
     %s = math.exp %a : f32
-    %t = math.sin %a : f32
+    %v = math.sin %a : f32
+    %t = math.cos %v : f32
     %u = arith.mulf %a, %a : f32
     linalg.yield %s, %t, %u : f32, f32, f32
   } -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>)
