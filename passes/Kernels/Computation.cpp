@@ -59,7 +59,7 @@ namespace {
 /// What an iteration executes and reads for some results of an operation.
 struct BodySlice {
   llvm::SetVector<Operation *> ops;
-  llvm::SmallDenseSet<OpOperand *> inputs;
+  llvm::SetVector<OpOperand *> inputs;
 
   /// None if something cannot be repeated in another kernel: a destination that
   /// is read, or a scalar that is no constant.
@@ -109,6 +109,12 @@ bool Computation::add(Value value, llvm::function_ref<bool(Value)> isStored) {
       llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic) ||
       !op.getIndexingMapMatchingResult(cast<OpResult>(value)).isIdentity())
     return false;
+  // Several operations may read a result.
+  auto [known, isNew] = results.try_emplace(op);
+  if (!known->second.insert(value))
+    return true;
+  if (results.size() > mostOps)
+    return false;
   std::optional<BodySlice> slice = BodySlice::get(op, value);
   if (!slice)
     return false;
@@ -135,8 +141,7 @@ bool Computation::add(Value value, llvm::function_ref<bool(Value)> isStored) {
         !add(viewed, isStored))
       return false;
   }
-  results[op].insert(value);
-  return results.size() <= mostOps;
+  return true;
 }
 
 linalg::GenericOp lockstep::copyResults(RewriterBase &rewriter, Location loc,

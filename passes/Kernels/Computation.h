@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Tensors with so many times fewer elements than others count as none.
+/// Tensors with so many times fewer elements than others are not counted.
 inline constexpr int64_t kMuchSmaller = 16;
 
 /// The type of a tensor of static shape, or null.

@@ -405,7 +405,8 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
       if (failed(sizes))
         return signalPassFailure();
       UniformityAnalysis uniformity(step);
-      KernelFormer former(step, {fuse, libraryProducts, mergeUpdates, recompute},
+      KernelFormer former(step,
+                          {fuse, libraryProducts, mergeUpdates, recompute},
                           uniformity, *sizes);
       if (failed(former.run()))
         return signalPassFailure();

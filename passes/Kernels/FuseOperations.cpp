@@ -50,8 +50,8 @@ bool isBroadcast(linalg::GenericOp op) {
 
 /// Whether reading the inputs of `op` again in each of its users accesses no
 /// more memory than storing its result and reading that. Smaller tensors than
-/// the result do not count. What is computed for `op` alone need not be stored,
-/// if `op` is computed with it.
+/// the result do not count. Never if an input is computed for `op` alone: it is
+/// stored only if `op` is not computed with it.
 bool readsLessThanResult(linalg::GenericOp op) {
   constexpr int64_t fewElements = 1 << 10;
   auto result = cast<RankedTensorType>(op.getResultTypes().front());

@@ -43,6 +43,16 @@ struct ProductKernel {
                         [&](unsigned dim) { return map.isFunctionOfDim(dim); });
   }
 
+  /// Whether the product adds up the additional elements of a factor.
+  bool isReduced(OpOperand *factor) const {
+    linalg::GenericOp generic = op;
+    AffineMap map = generic.getMatchingIndexingMap(factor);
+    return llvm::any_of(dims, [&](unsigned dim) {
+      return map.isFunctionOfDim(dim) && generic.getIteratorTypesArray()[dim] ==
+                                             utils::IteratorType::reduction;
+    });
+  }
+
   /// The shape of a matrix with the additional elements.
   SmallVector<int64_t> getShape(OpOperand *matrix) const {
     linalg::GenericOp generic = op;
@@ -76,7 +86,9 @@ std::optional<ProductKernel> matchProduct(device::InvokeOp invoke,
   auto last =
       body.getTerminator()->getOperand(0).getDefiningOp<linalg::GenericOp>();
   auto op = last;
-  if (last && isRounding(last))
+  if (last && isRounding(last) &&
+      llvm::all_of(last.getIndexingMapsArray(),
+                   [](AffineMap map) { return map.isIdentity(); }))
     op = last.getDpsInputs().front().getDefiningOp<linalg::GenericOp>();
   if (!op || !linalg::isaContractionOpInterface(
                  cast<linalg::LinalgOp>(op.getOperation())))
@@ -150,8 +162,8 @@ public:
                               value.getDefiningOp()
                                   ->getParentOfType<func::FuncOp>()
                                   .getSymName()))
-          << valueText(value) + " has rows of " + std::to_string(shape.back()) +
-                 " elements in memory, which a library multiplies faster";
+          << valueText(value) + " is " + typeText(getPaddedType(value)) +
+                 " in memory, which a library multiplies faster";
       value.setType(getPaddedType(value));
     }
   }
@@ -165,7 +177,8 @@ private:
   // Decisions
   //===--------------------------------------------------------------------===//
 
-  /// Whether only kernels access a value, and no others than this step's.
+  /// Whether a kernel writes a value, only kernels read it, and none of these
+  /// is invoked with other values.
   bool isPaddable(Value value) {
     auto canPad = [&](Operation *op) {
       auto invoke = dyn_cast_or_null<device::InvokeOp>(op);
@@ -210,6 +223,13 @@ private:
         for (OpOperand *matrix : product.getMatrices())
           if (Value value = product.getValue(matrix); shapes.contains(value))
             refused.insert(value);
+      // Behind the elements of a result are sums of products with zeros, which
+      // are no zeros where a factor is infinite.
+      for (OpOperand *factor : {product.lhs, product.rhs})
+        if (Value value = product.getValue(factor); shapes.contains(value) &&
+                                                    isResult(value) &&
+                                                    product.isReduced(factor))
+          refused.insert(value);
       // The result has all of the shape, or none.
       OpOperand *out = product.getMatrices().back();
       if (auto found = shapes.find(product.getValue(out));
@@ -217,6 +237,13 @@ private:
         refused.insert(found->first);
     }
     return refused.size() == before;
+  }
+
+  /// Whether a product computes `value`.
+  bool isResult(Value value) {
+    return llvm::any_of(products, [&](const ProductKernel &product) {
+      return product.getValue(product.getMatrices().back()) == value;
+    });
   }
 
   //===--------------------------------------------------------------------===//

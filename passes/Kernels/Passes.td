@@ -202,10 +202,11 @@ def PadRowsPass : Pass<"pad-rows", "::mlir::ModuleOp"> {
   let description = [{
     On tensor cores, a library has much slower code for matrices whose rows in
     memory are no multiples of eight elements. If only kernels access such a
-    matrix, and large products read it, it gets more elements in memory, which
-    are zeros, and so does the result of such a product. Products have more
-    iterations then. Other kernels read and write the part that has all elements
-    of the original. Only for products of f16 and bf16, and with `tf32` of f32.
+    matrix, and large products read it, it gets more elements in memory, and so
+    does the result of such a product. Products have more iterations then. Other
+    kernels read and write the part that has all elements of the original, and
+    write zeros behind it. What a product writes there may be no zeros, if a
+    factor is infinite: another product that adds it up copies it instead. Only for products of f16 and bf16, and with `tf32` of f32.
     Where a matrix cannot be padded, since the step itself uses it, or only one
     of two factors can be, code generation copies the matrices within the kernel
     of the product.

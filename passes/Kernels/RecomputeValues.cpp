@@ -31,11 +31,16 @@ static int64_t countBytes(Value value) {
 
 /// Whether the memory of `value` may have another value after its last use: a
 /// variable and what a loop carries are updated, and a batch that the step
-/// loads is replaced by the next one. The batch of the step itself is not.
+/// loads is replaced by the next one, and so may be what kernels make of these
+/// themselves. The batch of the step itself is not.
 static bool mayBeOverwritten(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return isa<device::LoadBatchOp>(value.getDefiningOp());
+  if (!argument) {
+    Operation *producer = value.getDefiningOp();
+    return isa<device::LoadBatchOp>(producer) ||
+           (classify(producer) == OpClass::Glue &&
+            llvm::any_of(producer->getOperands(), mayBeOverwritten));
+  }
   auto step = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
   if (!step)
     return true;
@@ -129,8 +134,9 @@ private:
     return readers;
   }
 
-  /// How many bytes of memory are in use for longer if kernels up to that with
-  /// the number `last` read `source`; none if they must not.
+  /// The bytes of `source`, if they are in use only until an earlier kernel
+  /// than that with the number `last`, which would read them; none if it must
+  /// not.
   std::optional<int64_t> extendLife(Value source, size_t last) const {
     Value viewed = getViewed(source);
     size_t lastUse = 0;
@@ -141,8 +147,8 @@ private:
         return 0;
       return std::nullopt;
     }
-    bool isFree = last <= lastUse || !nodeOf.contains(viewed.getDefiningOp());
-    return isFree ? 0 : countBytes(viewed);
+    bool isInUse = last <= lastUse || !nodeOf.contains(viewed.getDefiningOp());
+    return isInUse ? 0 : countBytes(viewed);
   }
 
   /// Whether a GPU computes `values` again, so many times, in the kernels
@@ -192,19 +198,23 @@ private:
   void copy(const Computation &computation, size_t node, Operation *user,
             IRMapping &copied) {
     std::vector<Operation *> &ops = grouping.nodes[node].ops;
+    // Not copies for later users.
+    IRMapping usable;
+    for (auto [value, made] : copied.getValueMap())
+      if (made.getDefiningOp()->isBeforeInBlock(user))
+        usable.map(value, made);
     for (linalg::GenericOp op : computation.getOps()) {
       ArrayRef<Value> results =
           computation.results.find(op)->second.getArrayRef();
-      if (llvm::all_of(results, [&](Value result) {
-            Value made = copied.lookupOrNull(result);
-            return made && made.getDefiningOp()->isBeforeInBlock(user);
-          }))
+      if (llvm::all_of(results,
+                       [&](Value result) { return usable.contains(result); }))
         continue;
       rewriter.setInsertionPoint(user);
       // A report about a kernel names what the kernel has been made for.
       linalg::GenericOp made =
-          copyResults(rewriter, user->getLoc(), op, results, copied);
-      copied.map(results, made.getResults());
+          copyResults(rewriter, user->getLoc(), op, results, usable);
+      for (IRMapping *mapping : {&usable, &copied})
+        mapping->map(results, made.getResults());
       nodeOf[made] = node;
       mayFuse.insert(made);
       ops.insert(llvm::find(ops, user), made);
@@ -288,7 +298,7 @@ private:
       assert(succeeded(fused) && "expected operations that can be fused");
       for (auto [value, replacement] : fused->replacements)
         rewriter.replaceAllUsesWith(value, replacement);
-      *llvm::find(ops, consumer) = fused->fusedOp;
+      llvm::replace(ops, consumer, fused->fusedOp);
       nodeOf[fused->fusedOp] = node;
       if (mayFuse.contains(consumer))
         mayFuse.insert(fused->fusedOp);
@@ -306,7 +316,8 @@ private:
       return nullptr;
     OpOperand &use = *op->use_begin();
     auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
-    bool isFusable = user && nodeOf.lookup(user) == node &&
+    auto found = nodeOf.find(use.getOwner());
+    bool isFusable = user && found != nodeOf.end() && found->second == node &&
                      user.isDpsInput(&use) &&
                      user.getMatchingIndexingMap(&use).isPermutation() &&
                      linalg::areElementwiseOpsFusable(&use);
@@ -330,6 +341,18 @@ private:
         GreedyRewriteConfig()
             .setStrictness(GreedyRewriteStrictness::ExistingAndNewOps)
             .setListener(this));
+    // What others of them have read is left, in the same kernels or in others.
+    ops.clear();
+    for (const Grouping::Node &node : grouping.nodes)
+      if (node.isKernel)
+        llvm::append_range(ops, node.ops);
+    llvm::sort(
+        ops, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+    for (Operation *op : ops)
+      if (isOpTriviallyDead(op)) {
+        notifyOperationErased(op);
+        op->erase();
+      }
   }
 
   void notifyOperationReplaced(Operation *op, ValueRange values) override {
@@ -360,9 +383,9 @@ private:
   llvm::DenseMap<Operation *, size_t> nodeOf;
   /// In each node, the copies that all of its operations may read.
   std::vector<IRMapping> copies;
-  /// Nodes whose operations have changed, and those that have been copied or
-  /// are copies.
+  /// Nodes whose operations have changed.
   llvm::SetVector<size_t> changed;
+  /// Operations that have been copied, and copies, also fused ones.
   llvm::SmallPtrSet<Operation *, 16> mayFuse;
 };
 } // namespace

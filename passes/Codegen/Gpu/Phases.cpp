@@ -230,7 +230,7 @@ static void keepRowInRegisters(Phase &phase, const Aliases &aliases) {
 }
 
 /// The length of vectors for the threads of a block that share rows in the
-/// memory of the GPU, so long that each of them has one.
+/// memory of the GPU: the largest one with a vector for each thread.
 static int64_t chooseRowLength(const Phase &phase) {
   if (!phase.rows.empty())
     return 1;

@@ -13,9 +13,9 @@ llvm::SmallVector<unsigned> getInnerDims(const LoopStage &stage,
                                          unsigned depth);
 
 /// Whether a block can execute so many neighboring iterations of the innermost
-/// loop of a stage at once, and the rest one by one: not if one of several
-/// inner loops has a rest, or several reductions or other than `matchCombiner`
-/// finds.
+/// loop of a stage at once, and the rest one by one. Not if there are several
+/// inner loops and the last one has a rest, nor a reduction with several
+/// results, over several loops, or one that `matchCombiner` does not find.
 bool mayHaveVectors(const LoopStage &stage, unsigned depth, int64_t length);
 
 /// The sizes of the inner loops of a group, if a thread can execute the same

@@ -251,7 +251,8 @@ void lockstep::foldVectorViews(func::FuncOp function) {
           GreedyRewriteStrictness::ExistingAndNewOps));
   collect();
   auto getBytes = [](VectorType type) {
-    return type.getNumElements() * getElementBytes(type.getElementType());
+    return std::min(kVectorBytes, type.getNumElements() *
+                                      getElementBytes(type.getElementType()));
   };
   for (Operation *op : accesses)
     if (auto load = dyn_cast<vector::LoadOp>(op))

@@ -37,7 +37,8 @@ bool accessesVectors(const LoopStage &stage, unsigned depth,
                      const llvm::SmallDenseSet<mlir::Value> &registers,
                      int64_t count);
 
-/// How many of the smallest elements that a group accesses `kVectorBytes` are.
+/// How many elements of the smallest type that a group accesses fit into
+/// `kVectorBytes`.
 int64_t getMostElements(const LoopGroup &group, unsigned depth,
                         const llvm::SmallDenseSet<mlir::Value> &registers);
 
@@ -87,8 +88,9 @@ private:
 };
 
 /// Lets accesses of vectors in `function` be of buffers instead of views of
-/// them, with the alignment that `VectorAccess` gives them: upstream's folding
-/// of views loses it, after which LLVM accesses single elements.
+/// them, aligned to their size, or to `kVectorBytes` if they have more:
+/// upstream's folding of views loses the alignment, after which LLVM accesses
+/// single elements.
 void foldVectorViews(mlir::func::FuncOp function);
 
 } // namespace lockstep

@@ -28,7 +28,7 @@
 // CHECK-LABEL: func.func @forward
 // CHECK: %[[V:.*]] = device.invoke @forward_0_elementwise(%arg1) : (tensor<1024x1026xf32>) -> tensor<1024x1032xbf16>
 // CHECK: device.invoke @forward_1_product(%arg0, %[[V]]) : (tensor<1024x1024xbf16>, tensor<1024x1032xbf16>) -> tensor<1024x1032xbf16>
-// REMARK: remark: [Passed] Padded {{.*}} Remark="1024x1026xbf16 ({{.*}}) has rows of 1032 elements in memory, which a library multiplies faster"
+// REMARK: remark: [Passed] Padded {{.*}} Remark="1024x1026xbf16 ({{.*}}) is 1024x1032xbf16 in memory, which a library multiplies faster"
 func.func @forward(%x: tensor<1024x1024xbf16> {device.binding = #device.binding<batch "x">}, %w: tensor<1024x1026xf32> {device.binding = #device.binding<batch "w">})
     -> (tensor<1024x1026xf32> {device.binding = #device.binding<result "r">}) {
   %zero = arith.constant 0.0 : f32
@@ -153,4 +153,59 @@ func.func @small(%x: tensor<64x64xbf16> {device.binding = #device.binding<batch 
     linalg.yield %z : f32
   } -> tensor<64x66xf32>
   return %p : tensor<64x66xf32>
+}
+
+// -----
+
+// What a product adds up has no other elements behind it than zeros: not what another product has computed, whose factor may be infinite.
+#id = affine_map<(i, j) -> (i, j)>
+#lhs = affine_map<(i, j, k) -> (i, k)>
+#rhs = affine_map<(i, j, k) -> (k, j)>
+#t = affine_map<(i, j, k) -> (j, k)>
+#out = affine_map<(i, j, k) -> (i, j)>
+// CHECK-LABEL: device.kernel private @chained_0_elementwise(
+// CHECK-SAME: -> (tensor<1024x1032xbf16>, tensor<1024x1026xbf16>)
+// CHECK-LABEL: device.kernel private @chained_1_product(
+// CHECK-SAME: tensor<1024x1032xbf16>) -> tensor<1024x1026xbf16>
+// CHECK-LABEL: device.kernel private @chained_2_product(
+// CHECK-SAME: tensor<1024x1026xbf16>, %{{.*}}: tensor<1024x1026xbf16>) -> tensor<1024x1024xf32>
+func.func @chained(%x: tensor<1024x1024xbf16> {device.binding = #device.binding<batch "x">}, %w: tensor<1024x1026xf32> {device.binding = #device.binding<batch "w">})
+    -> (tensor<1024x1024xf32> {device.binding = #device.binding<result "r">}) {
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.empty() : tensor<1024x1026xbf16>
+  %o = tensor.empty() : tensor<1024x1026xf32>
+  %q = tensor.empty() : tensor<1024x1024xf32>
+  %v, %u = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%w : tensor<1024x1026xf32>)
+      outs(%n, %n : tensor<1024x1026xbf16>, tensor<1024x1026xbf16>) {
+  ^bb0(%a: f32, %b: bf16, %c: bf16):
+    %s = arith.truncf %a : f32 to bf16
+    %t = arith.negf %s : bf16
+    linalg.yield %s, %t : bf16, bf16
+  } -> (tensor<1024x1026xbf16>, tensor<1024x1026xbf16>)
+  %h = linalg.fill ins(%zero : f32) outs(%o : tensor<1024x1026xf32>) -> tensor<1024x1026xf32>
+  %p = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %v : tensor<1024x1024xbf16>, tensor<1024x1026xbf16>)
+      outs(%h : tensor<1024x1026xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %s = arith.extf %a : bf16 to f32
+    %t = arith.extf %b : bf16 to f32
+    %y = arith.mulf %s, %t : f32
+    %z = arith.addf %c, %y : f32
+    linalg.yield %z : f32
+  } -> tensor<1024x1026xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<1024x1026xf32>) outs(%n : tensor<1024x1026xbf16>) {
+  ^bb0(%a: f32, %b: bf16):
+    %s = arith.truncf %a : f32 to bf16
+    linalg.yield %s : bf16
+  } -> tensor<1024x1026xbf16>
+  %f = linalg.fill ins(%zero : f32) outs(%q : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %g = linalg.generic {indexing_maps = [#lhs, #t, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%m, %u : tensor<1024x1026xbf16>, tensor<1024x1026xbf16>)
+      outs(%f : tensor<1024x1024xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %s = arith.extf %a : bf16 to f32
+    %t = arith.extf %b : bf16 to f32
+    %y = arith.mulf %s, %t : f32
+    %z = arith.addf %c, %y : f32
+    linalg.yield %z : f32
+  } -> tensor<1024x1024xf32>
+  return %g : tensor<1024x1024xf32>
 }

@@ -188,3 +188,122 @@ func.func @variable(%w: tensor<512x512xf32> {device.binding = #device.binding<va
   } -> tensor<512x512xf32>
   return %new, %r : tensor<512x512xf32>, tensor<512x512xf32>
 }
+
+// -----
+
+// Operations that read the one before them several times are found once.
+#id = affine_map<(i, j) -> (i, j)>
+#t = affine_map<(i, j) -> (j, i)>
+#column = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func.func @chain
+// CHECK: device.invoke @chain_0
+func.func @chain(%x: tensor<64x64xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<64x64xf32> {device.binding = #device.binding<result "r">}, tensor<64xf32> {device.binding = #device.binding<result "s">}) {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<64x64xf32>
+  %e = tensor.empty() : tensor<64xf32>
+  %y0 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %x, %x, %x : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y1 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y0, %y0, %y0, %y0 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y2 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y1, %y1, %y1, %y1 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y3 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y2, %y2, %y2, %y2 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y4 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y3, %y3, %y3, %y3 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y5 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y4, %y4, %y4, %y4 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y6 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y5, %y5, %y5, %y5 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y7 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y6, %y6, %y6, %y6 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y8 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y7, %y7, %y7, %y7 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y9 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y8, %y8, %y8, %y8 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y10 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y9, %y9, %y9, %y9 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y11 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y10, %y10, %y10, %y10 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y12 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y11, %y11, %y11, %y11 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %y13 = linalg.generic {indexing_maps = [#id, #t, #id, #t, #id], iterator_types = ["parallel", "parallel"]} ins(%y12, %y12, %y12, %y12 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %f: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %c, %d : f32
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x64xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%y13 : tensor<64x64xf32>) outs(%g : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  return %y13, %s : tensor<64x64xf32>, tensor<64xf32>
+}
