@@ -78,8 +78,9 @@ struct ProductKernel {
 
 /// The product of a kernel that consists of nothing else, if it is large, and
 /// on tensor cores.
-std::optional<ProductKernel> matchProduct(device::InvokeOp invoke,
-                                          device::KernelOp kernel, bool tf32) {
+std::optional<ProductKernel> matchProductKernel(device::InvokeOp invoke,
+                                                device::KernelOp kernel,
+                                                bool tf32) {
   Block &body = kernel.getBody().front();
   if (body.getTerminator()->getNumOperands() != 1)
     return std::nullopt;
@@ -137,7 +138,7 @@ public:
       if (uses[kernel] > 1)
         return;
       invokes.push_back(invoke);
-      if (auto product = matchProduct(invoke, kernel, tf32))
+      if (auto product = matchProductKernel(invoke, kernel, tf32))
         products.push_back(*product);
     });
   }
