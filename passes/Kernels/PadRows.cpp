@@ -80,7 +80,7 @@ struct ProductKernel {
 /// on tensor cores.
 std::optional<ProductKernel> matchProductKernel(device::InvokeOp invoke,
                                                 device::KernelOp kernel,
-                                                bool tf32) {
+                                                bool tf32, int64_t large) {
   Block &body = kernel.getBody().front();
   if (body.getTerminator()->getNumOperands() != 1)
     return std::nullopt;
@@ -107,7 +107,7 @@ std::optional<ProductKernel> matchProductKernel(device::InvokeOp invoke,
   if (!isFactor(lhs) || !isFactor(rhs) ||
       !op.getDpsInits().front().getDefiningOp<linalg::FillOp>() ||
       llvm::any_of(sizes, ShapedType::isDynamic) ||
-      computeProduct(sizes) < kLargeProduct)
+      computeProduct(sizes) < large)
     return std::nullopt;
   Type element = getElementTypeOrSelf(lhs->get().getType());
   if (element != getElementTypeOrSelf(rhs->get().getType()) ||
@@ -130,7 +130,8 @@ std::optional<ProductKernel> matchProductKernel(device::InvokeOp invoke,
 /// Gives values of a module more elements.
 class RowPadder {
 public:
-  RowPadder(ModuleOp module, bool tf32) : module(module), symbols(module) {
+  RowPadder(ModuleOp module, bool tf32, int64_t large)
+      : module(module), symbols(module) {
     llvm::DenseMap<Operation *, unsigned> uses;
     module.walk([&](device::InvokeOp invoke) { ++uses[getKernel(invoke)]; });
     module.walk([&](device::InvokeOp invoke) {
@@ -138,7 +139,7 @@ public:
       if (uses[kernel] > 1)
         return;
       invokes.push_back(invoke);
-      if (auto product = matchProductKernel(invoke, kernel, tf32))
+      if (auto product = matchProductKernel(invoke, kernel, tf32, large))
         products.push_back(*product);
     });
   }
@@ -400,7 +401,9 @@ private:
 struct PadRows : impl::PadRowsPassBase<PadRows> {
   using PadRowsPassBase::PadRowsPassBase;
 
-  void runOnOperation() override { RowPadder(getOperation(), tf32).run(); }
+  void runOnOperation() override {
+    RowPadder(getOperation(), tf32, large).run();
+  }
 };
 } // namespace
 } // namespace lockstep

@@ -218,7 +218,8 @@ def PadRowsPass : Pass<"pad-rows", "::mlir::ModuleOp"> {
     %y = device.invoke @product(%x, %w) : (tensor<8192x768xbf16>, tensor<768x50264xbf16>) -> tensor<8192x50264xbf16>
     ```
   }];
-  let options = [Option<"tf32", "tf32", "bool", /*default=*/"false", "products of f32 round their factors, too">];
+  let options = [Option<"tf32", "tf32", "bool", /*default=*/"false", "products of f32 round their factors, too">,
+                 Option<"large", "large", "int64_t", /*default=*/"1 << 30", "the multiply-adds of the smallest products for which it is done">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 

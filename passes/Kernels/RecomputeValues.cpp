@@ -72,6 +72,8 @@ public:
       for (Operation *op : ops)
         recomputeResults(op, node);
     }
+    // A copy has results that only other kernels need.
+    eraseUnused();
     for (size_t node : changed)
       fuseSingleUses(node);
     eraseUnused();

@@ -7,6 +7,7 @@
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Canonicalization.h"
 #include "passes/Codegen/Targets.h"
+#include "passes/Kernels/PadRows.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -145,6 +146,7 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   if (form.libraryProducts && options.optimize) {
     PadRowsPassOptions pad;
     pad.tf32 = options.tf32;
+    pad.large = kLargeProduct;
     pm.addPass(createPadRowsPass(pad));
   }
 }

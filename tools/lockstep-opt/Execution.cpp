@@ -91,7 +91,8 @@ public:
     for (auto &[name, variable] : interpreter.variables())
       outcomes[function.getName().str() + ": " + nameOfVariable(variable.op)] =
           {variable.copies,
-           cast<RankedTensorType>(variable.op.getType()).getElementType()};
+           cast<RankedTensorType>(variable.op.getType()).getElementType(),
+           Type()};
   }
 
 private:
@@ -188,11 +189,12 @@ private:
     return prefix + "result " + std::to_string(result);
   }
 
-  static void add(Outcomes &outcomes, const std::string &name, Type element,
-                  const std::vector<SmallVector<Value>> &results,
-                  unsigned position) {
+  void add(Outcomes &outcomes, const std::string &name, Type element,
+           const std::vector<SmallVector<Value>> &results, unsigned position) {
     Outcome &outcome = outcomes[name];
     outcome.element = element;
+    if (isa<device::KernelOp>(function.getOperation()))
+      outcome.kernel = function.getFunctionType();
     for (const auto &mine : results)
       outcome.values.push_back(mine[position]);
   }
@@ -319,7 +321,9 @@ findValueDifference(const Value &expected, const Value &found, Type element) {
 
 std::optional<std::string> findDifference(const Outcome &expected,
                                           const Outcome &found) {
-  if (expected.element != found.element ||
+  bool isOtherKernel =
+      expected.kernel && found.kernel && expected.kernel != found.kernel;
+  if (isOtherKernel || expected.element != found.element ||
       expected.values.size() != found.values.size())
     return std::nullopt; // another value of that name
   for (size_t replica = 0; replica < expected.values.size(); ++replica)

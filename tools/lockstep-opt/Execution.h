@@ -15,6 +15,9 @@ namespace lockstep::opt {
 struct Outcome {
   std::vector<interpret::Value> values;
   mlir::Type element;
+  /// The type of the kernel that computes it, if one does: a pass that changes
+  /// it changes what the kernel is for. Null otherwise.
+  mlir::Type kernel;
 };
 
 /// The resulting values of the functions of a module, each by a name that
