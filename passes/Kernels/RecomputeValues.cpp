@@ -367,6 +367,8 @@ private:
     llvm::replace(grouping.nodes[node].ops, op, made);
     nodeOf.erase(op);
     nodeOf[made] = node;
+    if (mayFuse.erase(op))
+      mayFuse.insert(made);
   }
 
   void notifyOperationErased(Operation *op) override {
@@ -374,7 +376,7 @@ private:
     if (found == nodeOf.end())
       return;
     llvm::erase(grouping.nodes[found->second].ops, op);
-    nodeOf.erase(found);
+    forget(op);
   }
 
   Block &block;

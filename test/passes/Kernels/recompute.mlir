@@ -307,3 +307,57 @@ func.func @chain(%x: tensor<64x64xf32> {device.binding = #device.binding<batch "
   } -> tensor<64xf32>
   return %y13, %s : tensor<64x64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// An operation with two results, of which a kernel needs one, is also part of the body of its only reader there.
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+#lhs = affine_map<(i, j, k) -> (i, k)>
+#rhs = affine_map<(i, j, k) -> (j, k)>
+#out = affine_map<(i, j, k) -> (i, j)>
+// CHECK-LABEL: device.kernel private @several_0
+// CHECK-LABEL: device.kernel private @several_1
+// CHECK: math.exp
+// CHECK: arith.negf
+// CHECK-LABEL: device.kernel private @several_2
+// CHECK: linalg.generic
+// CHECK: math.exp
+// CHECK-NOT: linalg.generic
+// CHECK: device.yield
+func.func @several(%x: tensor<512x512xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<512xf32> {device.binding = #device.binding<result "r">}, tensor<512x512xf32> {device.binding = #device.binding<result "s">}) {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<512x512xf32>
+  %e = tensor.empty() : tensor<512xf32>
+  %exp, %neg = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x512xf32>)
+      outs(%o, %o : tensor<512x512xf32>, tensor<512x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = math.exp %a : f32
+    %t = arith.negf %s : f32
+    linalg.yield %s, %t : f32, f32
+  } -> (tensor<512x512xf32>, tensor<512x512xf32>)
+  %h = linalg.fill ins(%zero : f32) outs(%o : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %p = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %x : tensor<512x512xf32>, tensor<512x512xf32>)
+      outs(%h : tensor<512x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.mulf %a, %b : f32
+    %t = arith.addf %c, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<512x512xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%e : tensor<512xf32>) -> tensor<512xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #column], iterator_types = ["reduction", "parallel"]} ins(%p, %exp : tensor<512x512xf32>, tensor<512x512xf32>) outs(%g : tensor<512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.mulf %a, %b : f32
+    %t = arith.addf %c, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<512xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %exp, %neg : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) outs(%o : tensor<512x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32):
+    %s = arith.mulf %a, %b : f32
+    %t = arith.addf %s, %c : f32
+    linalg.yield %t : f32
+  } -> tensor<512x512xf32>
+  return %r, %q : tensor<512xf32>, tensor<512x512xf32>
+}
