@@ -206,21 +206,30 @@ def PadRowsPass : Pass<"pad-rows", "::mlir::ModuleOp"> {
     does the result of such a product. Products have more iterations then. Other
     kernels read and write the part that has all elements of the original, and
     write zeros behind it. What a product writes there may be no zeros, if a
-    factor is infinite: another product that adds it up copies it instead. Only for products of f16 and bf16, and with `tf32` of f32.
-    Where a matrix cannot be padded, since the step itself uses it, or only one
-    of two factors can be, code generation copies the matrices within the kernel
-    of the product.
+    factor is infinite: another product that adds it up copies it instead. Only
+    for products of f16 and bf16, and with `tf32` of f32. Where a matrix cannot
+    be padded, since the step itself uses it, or only one of two factors can be,
+    code generation copies the matrices within the kernel of the product.
 
     ```mlir
     // before
-    %y = device.invoke @product(%x, %w) : (tensor<8192x768xbf16>, tensor<768x50257xbf16>) -> tensor<8192x50257xbf16>
+    %y = device.invoke @product(%x, %w)
+        : (tensor<8192x768xbf16>, tensor<768x50257xbf16>)
+        -> tensor<8192x50257xbf16>
     // after
-    %y = device.invoke @product(%x, %w) : (tensor<8192x768xbf16>, tensor<768x50264xbf16>) -> tensor<8192x50264xbf16>
+    %y = device.invoke @product(%x, %w)
+        : (tensor<8192x768xbf16>, tensor<768x50264xbf16>)
+        -> tensor<8192x50264xbf16>
     ```
   }];
-  let options = [Option<"tf32", "tf32", "bool", /*default=*/"false", "products of f32 round their factors, too">,
-                 Option<"large", "large", "int64_t", /*default=*/"1 << 30", "the multiply-adds of the smallest products for which it is done">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let options = [Option<"tf32", "tf32", "bool", /*default=*/"false",
+                        "products of f32 round their factors, too">,
+                 Option<"large", "large", "int64_t", /*default=*/"1 << 30",
+                        "the multiply-adds of the smallest products for which "
+                        "it is done">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 #endif

@@ -203,11 +203,9 @@ private:
     auto emit = [&](Iterations iterations, bool areVectors) {
       SmallVector<ScalarBody::Elements> computed(iterations.size());
       for (const LoopStage &stage : stages) {
-        SmallVector<unsigned> dims(
-            ArrayRef(stage.parallelDims).take_front(outer.size()));
-        llvm::append_range(dims, getInnerDims(stage, outer.size()));
-        emitIterations(stage, dims, within(outer, iterations), computed,
-                       registers, areVectors);
+        emitIterations(stage, getDims(stage, outer.size()),
+                       within(outer, iterations), computed, registers,
+                       areVectors);
       }
     };
     if (hasVectors)
@@ -284,6 +282,13 @@ private:
     storeReduction(op, loops, combiner, own);
   }
 
+  /// The outer loops of an element-wise stage, and those within them.
+  static SmallVector<unsigned> getDims(const LoopStage &stage, unsigned depth) {
+    SmallVector<unsigned> dims(ArrayRef(stage.parallelDims).take_front(depth));
+    llvm::append_range(dims, getInnerDims(stage, depth));
+    return dims;
+  }
+
   /// Indices of inner loops behind those of the outer ones.
   static SmallVector<SmallVector<Value>> within(ArrayRef<Value> outer,
                                                 Iterations inner) {
@@ -315,11 +320,9 @@ private:
       linalg::GenericOp op = stage.op;
       SmallVector<unsigned> inner = getInnerDims(stage, phase.depth);
       if (stage.reductionDims.empty() && !inner.empty()) {
-        SmallVector<unsigned> dims(
-            ArrayRef(stage.parallelDims).take_front(phase.depth));
-        llvm::append_range(dims, inner);
-        emitIterations(stage, dims, within(outer, iterations), computed,
-                       phase.registers, vectors.has_value());
+        emitIterations(stage, getDims(stage, phase.depth),
+                       within(outer, iterations), computed, phase.registers,
+                       vectors.has_value());
         continue;
       }
       loc = op.getLoc();

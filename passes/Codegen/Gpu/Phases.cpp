@@ -15,8 +15,6 @@
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <limits>
-
 using namespace lockstep;
 using namespace mlir;
 
