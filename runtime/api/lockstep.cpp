@@ -338,6 +338,15 @@ lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program,
   });
 }
 
+lockstep_status lockstep_input_announce(lockstep_session *session,
+                                        uint32_t program, uint32_t replica,
+                                        const void *data) {
+  return guarded([&] {
+    return session->cluster->announceInput(
+        program, replica, static_cast<const std::byte *>(data));
+  });
+}
+
 lockstep_status lockstep_batches_bind(lockstep_session *session,
                                       uint32_t program, uint32_t replica,
                                       const void *const *batches,

@@ -234,6 +234,14 @@ LOCKSTEP_EXPORT lockstep_status lockstep_input_bind(lockstep_session *session,
                                                     uint32_t replica,
                                                     const void *data);
 
+/* Says that `data` will probably be bound for the run after the next one: a GPU
+ * gets the batch during the next run, if this is said for all replicas that an
+ * executor has. Without effect before the first run. The memory must not change
+ * from the next run until a run in which it is bound, if there is one, ends. */
+LOCKSTEP_EXPORT lockstep_status
+lockstep_input_announce(lockstep_session *session, uint32_t program,
+                        uint32_t replica, const void *data);
+
 /* Binds the batches of a replica for a program that loads them, in order from
  * the first in every run. Each as in lockstep_input_bind; all replicas must
  * have the same number. */

@@ -50,6 +50,7 @@ public:
 
   Status start(const BatchOptions &options);
   Expected<const Batch *> next();
+  const Batch *peek();
 
   BatchFiller filler;
 
@@ -163,6 +164,11 @@ Expected<const Batch *> Batches::Impl::next() {
   return &slots[(taken - 1) % slots.size()].batch;
 }
 
+const Batch *Batches::Impl::peek() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return produced > taken ? &slots[taken % slots.size()].batch : nullptr;
+}
+
 Expected<std::unique_ptr<Batches>>
 Batches::create(BatchLayout layout, const BatchOptions &options) {
   auto impl = std::make_unique<Impl>(std::move(layout), options);
@@ -174,6 +180,7 @@ Batches::Batches(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Batches::~Batches() = default;
 
 Expected<const Batch *> Batches::next() { return impl->next(); }
+const Batch *Batches::peek() { return impl->peek(); }
 const BatchLayout &Batches::layout() const { return impl->filler.layout(); }
 uint64_t Batches::globalBatch() const { return impl->filler.globalBatch(); }
 uint64_t Batches::batchesFrom(uint64_t position) const {

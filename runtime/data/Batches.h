@@ -108,6 +108,10 @@ public:
   /// Errors: the deadline, data that can no longer be read.
   Expected<const Batch *> next();
 
+  /// The batch that `next` returns, without its effects and valid until the
+  /// call after it; null if it is not there yet.
+  const Batch *peek();
+
   const BatchLayout &layout() const;
   /// Examples of a global batch.
   uint64_t globalBatch() const;

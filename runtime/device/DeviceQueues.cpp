@@ -22,6 +22,7 @@ DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
   if (Expected<ExchangeQueue *> exchange = queues->addExchange(device);
       !exchange)
     return exchange.status();
+  queues->begin = device.createEvent({});
   queues->end = device.createEvent([&events] { events.notify(); });
   for (uint32_t i = 0; i < replicas; ++i) {
     ReplicaQueue &replica = queues->replicas.emplace_back();
@@ -42,6 +43,14 @@ Expected<ExchangeQueue *> DeviceQueues::addExchange(Device &device) {
   added.queue = std::move(queue);
   added.end = device.createEvent({});
   return &added;
+}
+
+void DeviceQueues::orderReplicas() {
+  exchange().record(*begin);
+  for (ReplicaQueue &replica : replicas) {
+    replica.position->note(/*command=*/0, replica.queue->enqueued());
+    replica.queue->wait(*begin);
+  }
 }
 
 void DeviceQueues::recordEnd(bool isJoined) {

@@ -102,8 +102,9 @@ struct DeviceQueues {
   std::vector<ReplicaQueue> replicas;
   /// The first one is for collectives whose members are all in this executor.
   std::deque<ExchangeQueue> exchanges;
-  /// Of all queues, recorded on the first one for collectives.
-  std::unique_ptr<Event> end;
+  /// Of the first queue for collectives, before commands of replicas; and of
+  /// all queues, recorded on that one.
+  std::unique_ptr<Event> begin, end;
 
   /// `events` are notified when an operation that a replica waits for is
   /// complete; they outlive the queues. Error: the device has no more queues.
@@ -114,6 +115,9 @@ struct DeviceQueues {
   Expected<ExchangeQueue *> addExchange(Device &device);
   Queue &exchange() { return *exchanges.front().queue; }
 
+  /// Later commands of replicas follow the earlier ones of the first queue for
+  /// collectives. Until then, a replica is at its first command.
+  void orderReplicas();
   /// Records the end of all queues. Afterwards `isEndReached` returns whether
   /// all commands enqueued so far have been executed. `isJoined`: those of the
   /// first queue for collectives already follow all others, as behind a graph.

@@ -11,6 +11,7 @@ HostCopy::create(std::shared_ptr<Device> device, uint32_t count,
                  uint64_t bytes) {
   auto copy = std::make_unique<HostCopy>();
   copy->count = count;
+  copy->size = bytes;
   LOCKSTEP_RETURN_IF_ERROR(Arenas::allocate(count, bytes).moveTo(copy->blocks));
   if (!device->isHost())
     LOCKSTEP_RETURN_IF_ERROR(
@@ -19,10 +20,21 @@ HostCopy::create(std::shared_ptr<Device> device, uint32_t count,
   return copy;
 }
 
+Expected<std::unique_ptr<HostCopy>>
+HostCopy::createRecordable(std::shared_ptr<Device> device, uint64_t bytes) {
+  Device &owner = *device;
+  Expected<std::unique_ptr<HostCopy>> copy =
+      create(std::move(device), /*count=*/1, bytes);
+  if (copy && !owner.isHost())
+    LOCKSTEP_RETURN_IF_ERROR(
+        owner.allocateHost(bytes).moveTo((*copy)->recordable));
+  return copy;
+}
+
 Status HostCopy::move(bool toHost) {
   return transfer(*owner, [&](Queue &queue) {
     for (uint32_t i = 0; i < count; ++i)
-      if (std::span<std::byte> block = blocks[i]; toHost)
+      if (std::span<std::byte> block = host(i); toHost)
         queue.download(block.data(), memory->block(i), block.size());
       else
         queue.upload(memory->block(i), block.data(), block.size());

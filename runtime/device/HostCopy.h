@@ -21,10 +21,15 @@ public:
   /// out of memory of the host or the device.
   static Expected<std::unique_ptr<HostCopy>>
   create(std::shared_ptr<Device> device, uint32_t count, uint64_t bytes);
+  /// One block, whose upload can be recorded.
+  static Expected<std::unique_ptr<HostCopy>>
+  createRecordable(std::shared_ptr<Device> device, uint64_t bytes);
 
   /// A block in the memory of the host. It is up to date after `fetch` or
   /// `edit`, until a program writes to the device's memory.
-  std::span<std::byte> host(uint32_t index = 0) const { return blocks[index]; }
+  std::span<std::byte> host(uint32_t index = 0) const {
+    return recordable ? std::span(recordable->data(), size) : blocks[index];
+  }
   /// The address of a block in the memory of the device.
   std::byte *device(uint32_t index = 0) const {
     return memory ? memory->block(index) : blocks[index].data();
@@ -39,6 +44,11 @@ public:
   /// To be called before a program reads: uploads what the host has written.
   /// Error: the device has failed.
   Status flush();
+  /// Of `createRecordable`: enqueues an upload of what the host's block holds
+  /// when the device executes it.
+  void upload(Queue &queue) const {
+    queue.upload(device(), host().data(), size);
+  }
   /// To be called after programs have written to the device's memory.
   void noteProgramWrites();
   /// From now on programs may write to the device's memory at any time, so that
@@ -51,7 +61,10 @@ private:
 
   std::shared_ptr<Device> owner;
   uint32_t count = 0;
+  uint64_t size = 0;
   Arenas blocks;
+  /// Instead of `blocks`, if it is not null.
+  std::unique_ptr<HostMemory> recordable;
   /// Null on a host device.
   std::unique_ptr<DeviceMemory> memory;
   std::mutex mutex;

@@ -189,6 +189,13 @@ Status Cluster::bindInput(ProgramId program, unsigned replica,
               : impl->whyNoPart(program, replica);
 }
 
+Status Cluster::announceInput(ProgramId program, unsigned replica,
+                              const std::byte *base) {
+  std::optional<ReplicaPart> part = impl->partOf(program, replica);
+  return part ? part->session->announceInput(part->program, part->replica, base)
+              : impl->whyNoPart(program, replica);
+}
+
 Status Cluster::bindBatches(ProgramId program, unsigned replica,
                             std::vector<const std::byte *> batches) {
   std::optional<ReplicaPart> part = impl->partOf(program, replica);

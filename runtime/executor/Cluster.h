@@ -123,6 +123,8 @@ public:
   /// As in `Session`; replicas are those of the artifact that are executed in
   /// this process.
   Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
+  Status announceInput(ProgramId program, unsigned replica,
+                       const std::byte *base);
   Status bindBatches(ProgramId program, unsigned replica,
                      std::vector<const std::byte *> batches);
 

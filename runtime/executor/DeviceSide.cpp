@@ -28,8 +28,7 @@ bool DeviceSide::fetch(const Instruction &instruction) {
     return !instruction.plan->isMember(uint32_t(replica.rank)) ||
            state.transport->prepare(*instruction.plan, replica.index);
   case Opcode::ret:
-    return (state.queued->recorded && state.queued->recorded->isRecording()) ||
-           device().recordReady();
+    return state.isRecording() || device().recordReady();
   default:
     return true;
   }

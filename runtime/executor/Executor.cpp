@@ -153,6 +153,8 @@ Status Executor::run(ProgramState &state) {
   for (Observer *observer : observers)
     observer->runBegins(state);
 
+  if (Status status = state.beginBatches(); !status.ok())
+    fail(status);
   if (state.queued && state.queued->recorded && options.recordRuns)
     runRecorded(state);
   else
@@ -170,7 +172,8 @@ Status Executor::run(ProgramState &state) {
 }
 
 void Executor::interpret(ProgramState &state) {
-  state.uploadInputs();
+  if (!state.isRecording())
+    state.sendBatchesAhead();
   if (runHasOtherWorkers)
     openGate();
   work(0);

@@ -42,6 +42,8 @@ void Executor::runRecorded(ProgramState &state) {
   runHasOtherWorkers = false;
   if (!failed())
     recorded.execute();
+  // While the device executes the graph.
+  state.sendBatchesAhead();
 }
 
 /// After a failure, before transports are aborted: a communicator of NCCL must
@@ -79,7 +81,10 @@ void Executor::awaitDevice(ProgramState &state) {
   }
   // Commands enqueued before a failure may still change variables.
   ThreadTeam::becomesEmpty([&] { return !queues.isEndReached(); });
-  if (Status status = queues.status(); !status.ok())
+  Status status = queues.status();
+  if (status.ok())
+    status = state.queued->batches->status();
+  if (!status.ok())
     fail(status);
   // After a failure, workers that have been left behind may have replicas.
   if (!failed())

@@ -50,18 +50,13 @@ Status ProgramState::allocateQueued(EventCount &events) {
   Device &device = *memory.device;
   queued = std::make_unique<QueuedProgram>();
   LOCKSTEP_RETURN_IF_ERROR(
-      device.allocate(replicaCount, program.tables->input_size())
-          .moveTo(queued->inputs));
+      BatchTransfer::create(device, replicaCount, program.tables->input_size(),
+                            /*sendsAhead=*/!program.loadsBatches)
+          .moveTo(queued->batches));
   LOCKSTEP_RETURN_IF_ERROR(device.allocate(replicaCount, sizeof(Replica::rank))
                                .moveTo(queued->ranks));
   LOCKSTEP_RETURN_IF_ERROR(DeviceQueues::create(device, replicaCount, events)
                                .moveTo(queued->queues));
-  queued->hostInputs.assign(replicaCount, nullptr);
-  if (!program.loadsBatches)
-    for (uint32_t i = 0; i < replicaCount; ++i)
-      LOCKSTEP_RETURN_IF_ERROR(
-          device.allocateHost(program.tables->input_size())
-              .moveTo(queued->stagedInputs.emplace_back()));
   queued->sections.resize(program.channelMembers.size());
   for (const Instruction &instruction : program.code) {
     if (instruction.opcode != Opcode::once)
@@ -139,7 +134,7 @@ void ProgramState::describeMemory() {
     base(Space::scalar) = memory.scalars->device();
     base(Space::rank) = queued ? queued->ranks->block(i)
                                : reinterpret_cast<std::byte *>(&replica.rank);
-    base(Space::input) = queued ? queued->inputs->block(i) : nullptr;
+    base(Space::input) = queued ? queued->batches->address(i) : nullptr;
   }
 }
 
@@ -274,21 +269,22 @@ void ProgramState::rewind() {
     std::fill(replica.registers.begin(), replica.registers.end(), 0);
     replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
     replica.state.store(Replica::ready, std::memory_order_relaxed);
-    if (queued && queued->hostInputs[i] && !queued->stagedInputs.empty())
-      std::memcpy(queued->stagedInputs[i]->data(), queued->hostInputs[i],
-                  program.tables->input_size());
   }
 }
 
-void ProgramState::uploadInputs() {
-  for (uint32_t i = 0; queued && i < replicaCount; ++i) {
-    const std::byte *from = queued->stagedInputs.empty()
-                                ? queued->hostInputs[i]
-                                : queued->stagedInputs[i]->data();
-    if (queued->hostInputs[i])
-      queued->queues->replicas[i].queue->upload(queued->inputs->block(i), from,
-                                                program.tables->input_size());
-  }
+Status ProgramState::beginBatches() {
+  if (!queued || program.tables->input_size() == 0)
+    return Status::success();
+  LOCKSTEP_RETURN_IF_ERROR(queued->batches->begin(queued->queues->exchange()));
+  // What is recorded follows the commands of this queue.
+  if (!queued->recorded || !queued->recorded->isRecorded())
+    queued->queues->orderReplicas();
+  return Status::success();
+}
+
+void ProgramState::sendBatchesAhead() {
+  if (queued)
+    queued->batches->sendAhead();
 }
 
 void ProgramState::finishReplicas() {
@@ -304,15 +300,20 @@ void ProgramState::finishReplicas() {
 
 void ProgramState::bindInput(uint32_t replica, std::byte *address) {
   if (queued)
-    queued->hostInputs[replica] = address;
+    queued->batches->bind(replica, address);
   else
     replicas[replica].bases[size_t(Space::input)] = address;
+}
+
+void ProgramState::announceInput(uint32_t replica, const std::byte *address) {
+  if (queued)
+    queued->batches->announce(replica, address);
 }
 
 void ProgramState::loadInput(Replica &replica, std::byte *address) {
   if (queued)
     queued->queues->replicas[replica.index].queue->upload(
-        queued->inputs->block(replica.index), address,
+        queued->batches->address(replica.index), address,
         program.tables->input_size());
   else
     replica.bases[size_t(Space::input)] = address;
@@ -334,6 +335,10 @@ ProgramState::read(uint32_t replica, const artifact::Buffer *buffer,
     return static_cast<const std::byte *>(address(replica, buffer));
   if (!queued->queues->isEndReached())
     return systemError("the device has not ended the run");
+  if (queued->recorded)
+    if (const std::byte *output =
+            queued->recorded->output(address(replica, buffer), bytes))
+      return output;
   storage.resize(bytes);
   std::unique_ptr<Event> before = memory.device->createEvent({});
   queued->queues->replicas[replica].queue->record(*before);

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_PROGRAMSTATE_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_PROGRAMSTATE_H
 
+#include "runtime/executor/BatchTransfer.h"
 #include "runtime/executor/Program.h"
 #include "runtime/executor/RecordedRun.h"
 #include "runtime/executor/Replica.h"
@@ -54,14 +55,11 @@ struct QueuedSection {
 
 /// Additional state of a program on a device with queues.
 struct QueuedProgram {
-  std::unique_ptr<DeviceMemory> inputs, ranks;
+  std::unique_ptr<DeviceMemory> ranks;
+  std::unique_ptr<BatchTransfer> batches;
   std::unique_ptr<DeviceQueues> queues;
   /// None if the device does not record commands.
   std::optional<RecordedRun> recorded;
-  /// For each replica, the batch that it begins with, and a copy of it from
-  /// which it is transferred; none for programs that load batches.
-  std::vector<const std::byte *> hostInputs;
-  std::vector<std::unique_ptr<HostMemory>> stagedInputs;
   /// By channel; empty if it has no section.
   std::vector<QueuedSection> sections;
   /// Used if there are other executors.
@@ -89,12 +87,17 @@ public:
   /// The device has executed everything: replicas that only wait for it are at
   /// the end of the program.
   void finishReplicas();
-  /// On a device with queues, enqueues the transfers of the batches with which
-  /// replicas begin.
-  void uploadInputs();
+  /// On a device with queues, enqueues what makes the batches available with
+  /// which replicas begin. Error: see `BatchTransfer::begin`.
+  Status beginBatches();
+  /// On a device with queues, enqueues the transfer of the batches that have
+  /// been announced for the next run.
+  void sendBatchesAhead();
 
   /// Sets the address from which a replica reads its batch.
   void bindInput(uint32_t replica, std::byte *address);
+  /// See `BatchTransfer::announce`; has no effect on a host device.
+  void announceInput(uint32_t replica, const std::byte *address);
   /// Switches the replica to another batch.
   void loadInput(Replica &replica, std::byte *address);
   /// Whether the operation on which a replica is blocked is complete.
@@ -106,6 +109,16 @@ public:
                                    const artifact::Buffer *buffer,
                                    uint64_t bytes,
                                    std::vector<std::byte> &storage) const;
+  /// Whether commands are recorded that replicas enqueue.
+  bool isRecording() const {
+    return queued && queued->recorded && queued->recorded->isRecording();
+  }
+  /// Whether the host scalars are uploaded by what has been recorded.
+  bool uploadsScalars() const {
+    return queued && queued->recorded && queued->recorded->isRecorded();
+  }
+  /// The host scalars of the session.
+  const HostCopy &scalars() const { return *memory.scalars; }
   /// Overwrites bytes in the memory of a program, for fault injection.
   Status write(std::byte *to, std::span<const std::byte> bytes) const;
 

@@ -3,6 +3,7 @@
 #include "runtime/executor/RecordedRun.h"
 
 #include "runtime/executor/ProgramState.h"
+#include "runtime/schema/Types.h"
 
 #include <algorithm>
 #include <utility>
@@ -106,15 +107,65 @@ Status RecordedRun::begin() {
     beforeOfExchange.push_back(exchange.queue->enqueued());
   for (const ReplicaQueue &replica : queues().replicas)
     beforeOfReplica.push_back(replica.queue->enqueued());
+  LOCKSTEP_RETURN_IF_ERROR(planOutputs());
   LOCKSTEP_RETURN_IF_ERROR(queues().exchange().beginRecording(others()));
   recording = true;
+  recordScalars();
   return Status::success();
+}
+
+/// The host sets scalars while the device executes nothing.
+void RecordedRun::recordScalars() {
+  if (state.program.usedScalars.empty())
+    return;
+  state.scalars().upload(queues().exchange());
+  queues().orderReplicas();
+}
+
+Status RecordedRun::planOutputs() {
+  // Others are rarely read after each run.
+  constexpr uint64_t most = 4096, alignment = 16;
+  const artifact::Program &tables = *state.program.tables;
+  uint64_t total = 0;
+  for (uint32_t i = 0; tables.outputs() && i < tables.outputs()->size(); ++i) {
+    const artifact::Buffer *buffer =
+        tables.buffers()->Get(tables.outputs()->Get(i)->buffer());
+    // Of a variable, the host has a copy of its own.
+    if (buffer->space() != artifact::Space::replica &&
+        buffer->space() != artifact::Space::shared)
+      continue;
+    if (buffer->size() == 0 || buffer->size() > most)
+      continue;
+    for (uint32_t replica = 0; replica < state.replicaCount; ++replica) {
+      const std::byte *address = state.address(replica, buffer);
+      if (!outputAt.try_emplace(address, outputs.size()).second)
+        continue;
+      outputs.push_back({address, replica, buffer->size(), total});
+      total += (buffer->size() + alignment - 1) / alignment * alignment;
+    }
+  }
+  return queues().device->allocateHost(total).moveTo(hostOutputs);
+}
+
+void RecordedRun::recordOutputs() {
+  for (const OutputCopy &output : outputs)
+    queues().replicas[output.replica].queue->download(
+        hostOutputs->data() + output.offset, output.device, output.bytes);
+}
+
+const std::byte *RecordedRun::output(const std::byte *device,
+                                     uint64_t bytes) const {
+  auto found = outputAt.find(device);
+  if (!graph || found == outputAt.end() || bytes > outputs[found->second].bytes)
+    return nullptr;
+  return hostOutputs->data() + outputs[found->second].offset;
 }
 
 Status RecordedRun::end() {
   hasRun = true;
   if (!recording)
     return Status::success();
+  recordOutputs();
   recording = false;
   instances = completed();
   for (size_t i = 0; i < instances.size(); ++i)

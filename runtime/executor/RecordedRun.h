@@ -7,7 +7,9 @@
 #include "runtime/executor/Program.h"
 
 #include <memory>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace lockstep::runtime {
@@ -18,7 +20,8 @@ class ProgramState;
 /// later runs: the host then enqueues one command instead of interpreting the
 /// program. The first run is interpreted, so that whatever is loaded or
 /// connected at its first use is there. The second one is recorded, and
-/// executed.
+/// executed. The transfers of host scalars and of small outputs are recorded,
+/// too.
 class RecordedRun {
 public:
   /// Of a program on a device that records commands; it is a part of `state`,
@@ -43,6 +46,9 @@ public:
   /// is enqueued already. The device has executed earlier ones. Replicas wait
   /// for their device at the end of the program.
   void execute();
+  /// The bytes of an output at this address of the device, after a run that was
+  /// recorded, until the next one; null if their transfer is not recorded.
+  const std::byte *output(const std::byte *device, uint64_t bytes) const;
 
   /// After an error of `begin` or `end`: later runs are interpreted.
   void refuse(const Status &error) { reason = error.message(); }
@@ -54,8 +60,18 @@ private:
   /// All but that for collectives within this executor.
   std::vector<Queue *> others() const;
   std::vector<uint32_t> completed() const;
+  void recordScalars();
+  Status planOutputs();
+  void recordOutputs();
   void startInstances();
   void shiftPositions();
+
+  /// An output in the memory of the device, and where it is in `hostOutputs`.
+  struct OutputCopy {
+    const std::byte *device = nullptr;
+    uint32_t replica = 0;
+    uint64_t bytes = 0, offset = 0;
+  };
 
   ProgramState &state;
   std::string reason;
@@ -68,6 +84,10 @@ private:
   /// The number of commands of each exchange and each replica before the
   /// recording.
   std::vector<uint64_t> beforeOfExchange, beforeOfReplica;
+  std::vector<OutputCopy> outputs;
+  /// Their indices, by the address on the device.
+  std::unordered_map<const std::byte *, size_t> outputAt;
+  std::unique_ptr<HostMemory> hostOutputs;
   std::unique_ptr<CommandGraph> graph;
   bool isExecuted = false;
 };

@@ -74,7 +74,9 @@ Session::~Session() {
 
 bool Session::Impl::isDeviceBusy() const {
   return std::ranges::any_of(states, [](const auto &state) {
-    return state && state->queued && !state->queued->queues->isEndReached();
+    return state && state->queued &&
+           (!state->queued->queues->isEndReached() ||
+            state->queued->batches->isBusy());
   });
 }
 
@@ -192,6 +194,16 @@ Status Session::bindInput(ProgramId program, unsigned replica,
   return Status::success();
 }
 
+Status Session::announceInput(ProgramId program, unsigned replica,
+                              const std::byte *base) {
+  if (program >= impl->programs.size() || replica >= replicas())
+    return invalidArgument(fmt::format(
+        "program {} or replica {} does not exist", program, replica));
+  if (impl->states[program])
+    impl->states[program]->announceInput(replica, base);
+  return Status::success();
+}
+
 Status Session::bindBatches(ProgramId program, unsigned replica,
                             std::vector<const std::byte *> batches) {
   if (program >= impl->programs.size() || replica >= replicas())
@@ -257,10 +269,12 @@ Status Session::Impl::keepShadow(const Program &program) {
   return Status::success();
 }
 
-Status Session::Impl::flushMemory() const {
+Status Session::Impl::flushMemory(const ProgramState &state) const {
   LOCKSTEP_RETURN_IF_ERROR(memory.variables->copy().flush());
   LOCKSTEP_RETURN_IF_ERROR(memory.replicaVariables->flush());
-  return memory.scalars->flush();
+  // Other programs find that they have not been flushed yet.
+  return state.uploadsScalars() && options.recordRuns ? Status::success()
+                                                      : memory.scalars->flush();
 }
 
 /// Discards cached outputs that a run of the program changes.
@@ -300,7 +314,7 @@ Status Session::prepare(ProgramId program) {
   // Copies of variables take time; they are made here, before the deadline of
   // the run begins.
   LOCKSTEP_RETURN_IF_ERROR(impl->keepShadow(*impl->programs[program]));
-  LOCKSTEP_RETURN_IF_ERROR(impl->flushMemory());
+  LOCKSTEP_RETURN_IF_ERROR(impl->flushMemory(*impl->states[program]));
   return impl->executor->prepare();
 }
 

@@ -287,6 +287,14 @@ public:
   /// still read it. Stays bound for the following runs until it is bound again.
   Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
 
+  /// Says that `base` will probably be bound for the run after the next one, so
+  /// that a device with memory of its own can get the batch during the next
+  /// run. Only if it is said for all replicas that are here; without effect
+  /// before the first run. The memory must not change from the next run until a
+  /// run in which it is bound, if there is one, returns.
+  Status announceInput(ProgramId program, unsigned replica,
+                       const std::byte *base);
+
   /// Binds the batches of a replica for a program that loads them, in order in
   /// each run. Each as in `bindInput`; all replicas must have the same number.
   /// A host scalar `num_batches` is set to their number.

@@ -59,8 +59,9 @@ public:
                   std::vector<Post> &posts);
 
   Status keepShadow(const Program &program);
-  /// Uploads variables and scalars that the host has set to the device.
-  Status flushMemory() const;
+  /// Uploads variables and scalars that the host has set to the device, before
+  /// a run of the program.
+  Status flushMemory(const ProgramState &state) const;
   void forgetOutputs(ProgramId program);
   /// Whether the device still executes commands of an earlier run.
   bool isDeviceBusy() const;

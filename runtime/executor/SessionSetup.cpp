@@ -205,7 +205,7 @@ Status Session::Impl::allocateMemory() {
       HostCopy::create(memory.device, ranks.count, role.replicaVariableSize)
           .moveTo(memory.replicaVariables));
   LOCKSTEP_RETURN_IF_ERROR(
-      HostCopy::create(memory.device, 1, tables.scalar_size())
+      HostCopy::createRecordable(memory.device, tables.scalar_size())
           .moveTo(memory.scalars));
   LOCKSTEP_RETURN_IF_ERROR(uploadConstants());
   if (options.shadowVariables) {

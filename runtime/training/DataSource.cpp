@@ -23,6 +23,22 @@ void noteUnusedArrays(const Dataset &data, const BatchLayout &layout) {
         fmt::format("'{}': no input has the name of {}", data.path(), unused));
 }
 
+Expected<const Batch *> bindNext(Batches &batches, Cluster &cluster,
+                                 ProgramId program) {
+  Expected<const Batch *> batch = batches.next();
+  if (!batch)
+    return batch;
+  const Batch *after = batches.peek();
+  for (unsigned replica : ranksOf(cluster.replicasHere())) {
+    LOCKSTEP_RETURN_IF_ERROR(
+        cluster.bindInput(program, replica, (*batch)->inputs[replica]));
+    if (after)
+      LOCKSTEP_RETURN_IF_ERROR(
+          cluster.announceInput(program, replica, after->inputs[replica]));
+  }
+  return batch;
+}
+
 Expected<DataSource> DataSource::create(const BatchLayout &layout,
                                         const BatchOptions &options,
                                         bool wholeEpochs) {
@@ -52,12 +68,10 @@ Expected<DataPlace> DataSource::bindNext(Cluster &cluster, ProgramId program) {
   }
   if (!batches)
     return DataPlace{};
-  Expected<const Batch *> batch = batches->next();
+  Expected<const Batch *> batch =
+      training::bindNext(*batches, cluster, program);
   if (!batch)
     return batch.status();
-  for (unsigned replica : ranksOf(cluster.replicasHere()))
-    LOCKSTEP_RETURN_IF_ERROR(
-        cluster.bindInput(program, replica, (*batch)->inputs[replica]));
   return DataPlace{(*batch)->epoch, (*batch)->next, (*batch)->endsEpoch};
 }
 

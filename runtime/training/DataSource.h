@@ -22,6 +22,12 @@ struct DataPlace {
 void noteUnusedArrays(const runtime::Dataset &data,
                       const runtime::BatchLayout &layout);
 
+/// Binds the next batch for the replicas of this process, and announces the one
+/// after it, if it is there. Errors: those of `Batches::next`.
+runtime::Expected<const runtime::Batch *>
+bindNext(runtime::Batches &batches, runtime::Cluster &cluster,
+         runtime::ProgramId program);
+
 /// The batches of a step that reads one, or of a program that processes an
 /// epoch of them in each run; or no data.
 class DataSource {

@@ -113,12 +113,9 @@ Expected<std::vector<EvaluatedMetric>> Evaluation::run() {
     std::fill(accumulator.counts.begin(), accumulator.counts.end(), 0);
   }
   for (bool done = false; !done;) {
-    Expected<const Batch *> batch = batches->next();
+    Expected<const Batch *> batch = bindNext(*batches, cluster, program);
     if (!batch)
       return batch.status();
-    for (unsigned replica : ranksOf(cluster.replicasHere()))
-      LOCKSTEP_RETURN_IF_ERROR(
-          cluster.bindInput(program, replica, (*batch)->inputs[replica]));
     LOCKSTEP_RETURN_IF_ERROR(cluster.run(program));
     LOCKSTEP_RETURN_IF_ERROR(cluster.collectOutputs(program));
     for (Accumulator &accumulator : accumulators) {

@@ -70,6 +70,10 @@ def test_steps_are_recorded(calls, examples, compiled, executors, options):
     recorded, found = calls(artifact, example, *options, **variables)
     assert recorded["cuGraphLaunch"] == executors
     assert recorded["cuLaunchKernel"] == 0
+    # The next batch; scalars and metrics are parts of the graph.
+    assert recorded["cuMemcpyHtoDAsync_v2"] == executors
+    assert recorded["cuMemcpyDtoHAsync_v2"] == 0
+    assert recorded["cuStreamSynchronize"] == 0
     each, again = calls(
         artifact, example, *options, "--no-recording", **variables
     )

@@ -108,6 +108,12 @@ TEST_P(CApiWithExecutors, isWhole) { // [7-non-tensor]
   EXPECT_EQ(lockstep_variable_get(session, "v", 0, &value, 8),
             LOCKSTEP_INVALID_ARGUMENT);
   EXPECT_STREQ(lockstep_deadline_report(session), "");
+  for (uint32_t r = 0; r < 2; ++r)
+    EXPECT_EQ(lockstep_input_announce(session, program, r, batch[r]),
+              LOCKSTEP_OK);
+  EXPECT_EQ(lockstep_input_announce(session, program, 2, batch[0]),
+            LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(), "program 0 or replica 2 does not exist");
   lockstep_session_close(session);
 }
 

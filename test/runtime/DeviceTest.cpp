@@ -256,9 +256,31 @@ TEST_P(Devices, copiesOfTheHostAreUpdatedOnDemand) {
   EXPECT_EQ(copy->host(0)[3], std::byte(7));
 }
 
+// A recorded upload has what the host holds when it is executed.
+TEST_P(Devices, uploadsOfTheHostAreRecorded) {
+  std::shared_ptr<Device> device = *openDevice(GetParam());
+  std::unique_ptr<HostCopy> copy = *HostCopy::createRecordable(device, 8);
+  std::unique_ptr<Queue> queue = *device->createQueue();
+  ASSERT_TRUE(queue->beginRecording({}).ok());
+  copy->upload(*queue);
+  std::unique_ptr<CommandGraph> graph = *queue->endRecording();
+  for (int i = 1; i < 4; ++i) {
+    ASSERT_TRUE(copy->edit().ok());
+    copy->host()[7] = std::byte(i);
+    queue->execute(*graph);
+    std::byte found{};
+    queue->download(&found, copy->device() + 7, 1);
+    ASSERT_TRUE(queue->finish().ok());
+    EXPECT_EQ(found, std::byte(i));
+  }
+}
+
 TEST(HostCopy, isOneMemoryOnAHostDevice) {
-  std::unique_ptr<HostCopy> copy = *HostCopy::create(*openDevice("cpu"), 2, 8);
+  std::shared_ptr<Device> device = *openDevice("cpu");
+  std::unique_ptr<HostCopy> copy = *HostCopy::create(device, 2, 8);
   EXPECT_EQ(copy->host(1).data(), copy->device(1));
+  copy = *HostCopy::createRecordable(device, 8);
+  EXPECT_EQ(copy->host().data(), copy->device());
 }
 
 TEST(OpenDevice, namesThatAreNone) {

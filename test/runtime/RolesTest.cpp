@@ -47,14 +47,14 @@ struct PushPull {
   uint32_t group, pull, push, shard, gradient, pulled;
 };
 
-struct Rule {
+struct RoleRule {
   const char *name;
   /// Breaks the artifact.
   std::function<void(TestProgram &, PushPull &)> breaks;
   /// Part of the message.
   const char *message;
 };
-std::ostream &operator<<(std::ostream &stream, const Rule &rule) {
+std::ostream &operator<<(std::ostream &stream, const RoleRule &rule) {
   return stream << rule.name;
 }
 
@@ -89,7 +89,7 @@ void divide(TestProgram &p, uint64_t first, uint64_t rows) {
   makeShard(p, first).whole_shape = {int64_t(rows), 2};
 }
 
-const Rule rules[] = {
+const RoleRule rules[] = {
     // Roles
     {"roleName", [](TestProgram &p, PushPull &) { role(p, 1).name = ""; },
      "role '': the name is empty or given twice"},
@@ -327,7 +327,7 @@ const Rule rules[] = {
      "4xf32 (16 bytes)"},
 };
 
-class RolesVerifier : public testing::TestWithParam<Rule> {};
+class RolesVerifier : public testing::TestWithParam<RoleRule> {};
 
 TEST_P(RolesVerifier, refuses) {
   TestProgram p(2);

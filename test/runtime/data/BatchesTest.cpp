@@ -145,6 +145,34 @@ TEST(Batches, TrainsInTheShuffledOrder) {
   }
 }
 
+// The next batch can be read while the one before it is still in use.
+TEST(Batches, ArePeekedAt) {
+  TemporaryFolder folder;
+  ProgramInfo info = program(/*rows=*/3);
+  BatchOptions options{.replicas = 2, .seed = 7, .slots = 2};
+  std::string path = writeData(folder, 20);
+  std::unique_ptr<Batches> batches = makeBatches(path, info, options);
+  std::unique_ptr<Batches> expected = makeBatches(path, info, options);
+  unsigned peeked = 0;
+  std::vector<float> before;
+  while (peeked < 30) {
+    Expected<const Batch *> batch = batches->next();
+    ASSERT_TRUE(batch.ok());
+    std::vector<float> x = input<float>(**batch, info, "x", 1);
+    if (!before.empty()) {
+      EXPECT_EQ(x, before);
+    }
+    EXPECT_EQ(x, input<float>(**expected->next(), info, "x", 1));
+    before.clear();
+    if (const Batch *after = batches->peek()) {
+      before = input<float>(*after, info, "x", 1);
+      EXPECT_EQ(batches->peek(), after);
+      ++peeked;
+    }
+    EXPECT_EQ(input<float>(**batch, info, "x", 1), x);
+  }
+}
+
 // Twenty examples in batches of nine on two replicas: the last two are a batch
 // too, and every epoch is whole.
 TEST(Batches, DistributesTheRemainder) {
