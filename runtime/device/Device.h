@@ -25,6 +25,7 @@
 #define LOCKSTEP_RUNTIME_DEVICE_DEVICE_H
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/device/FiniteSearch.h"
 #include "runtime/support/RowCopy.h"
 #include "runtime/support/Status.h"
 
@@ -155,6 +156,7 @@ public:
   virtual void copy(const RowCopy &rows) = 0;
   virtual void fill(std::byte *to, uint64_t bytes, uint32_t pattern) = 0;
   virtual void reduce(const DeviceReduction &reduction) = 0;
+  virtual void search(const FiniteSearch &search) = 0;
   /// Copies from and to host memory.
   virtual void upload(std::byte *to, const std::byte *from, uint64_t bytes) = 0;
   virtual void download(std::byte *to, const std::byte *from,

@@ -21,7 +21,7 @@ public:
   explicit BoundsChecker(const KernelFault &fault) : fault(fault) {}
 
   void runBegins(const ProgramState &) override {}
-  void runEnds(const ProgramState &) override {}
+  Status runEnds(const ProgramState &) override { return Status::success(); }
   Status commandBegins(const Replica &, uint32_t) override {
     return Status::success();
   }

@@ -162,7 +162,8 @@ Status Executor::run(ProgramState &state) {
   awaitDevice(state);
   runs.end(active, events);
   for (Observer *observer : observers)
-    observer->runEnds(state);
+    if (Status status = observer->runEnds(state); !status.ok() && !failed())
+      fail(status);
   if (!failed())
     return Status::success();
   // Afterwards the caller may free its inputs.

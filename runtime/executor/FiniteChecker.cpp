@@ -17,41 +17,6 @@ using artifact::Space;
 
 namespace {
 
-/// A float is not finite if all bits of its exponent are set.
-template <typename Bits>
-uint64_t firstWith(const std::byte *elements, uint64_t count, Bits exponent) {
-  auto isSet = [&](uint64_t i) {
-    Bits bits;
-    std::memcpy(&bits, elements + i * sizeof(Bits), sizeof(Bits));
-    return (bits & exponent) == exponent;
-  };
-  // Compilers vectorize a block without branches.
-  constexpr uint64_t block = 1024;
-  for (uint64_t begin = 0; begin < count; begin += block) {
-    uint64_t end = std::min(count, begin + block);
-    Bits any = 0;
-    for (uint64_t i = begin; i < end; ++i)
-      any |= Bits(isSet(i));
-    for (uint64_t i = begin; any && i < end; ++i)
-      if (isSet(i))
-        return i;
-  }
-  return count;
-}
-
-/// "nan", "inf" or "-inf".
-std::string valueText(ElementType element, const std::byte *address) {
-  uint64_t size = elementSize(element), bits = 0;
-  std::memcpy(&bits, address, size);
-  unsigned mantissa = element == ElementType::f16    ? 10
-                      : element == ElementType::bf16 ? 7
-                      : element == ElementType::f32  ? 23
-                                                     : 52;
-  if (bits & ((uint64_t(1) << mantissa) - 1))
-    return "nan";
-  return bits >> (8 * size - 1) ? "-inf" : "inf";
-}
-
 bool overlap(const artifact::Buffer &a, const artifact::Buffer &b) {
   return a.space() == b.space() && a.offset() < b.offset() + b.size() &&
          b.offset() < a.offset() + a.size();
@@ -70,77 +35,226 @@ std::string indexText(uint64_t element, const std::vector<int64_t> &shape) {
 
 } // namespace
 
-uint64_t firstNonFinite(ElementType element, const std::byte *elements,
-                        uint64_t count) {
-  switch (element) {
-  case ElementType::f16:
-    return firstWith<uint16_t>(elements, count, 0x7c00);
-  case ElementType::bf16:
-    return firstWith<uint16_t>(elements, count, 0x7f80);
-  case ElementType::f32:
-    return firstWith<uint32_t>(elements, count, 0x7f800000);
+/// Memory that commands of the run have not written before, unless they were
+/// checked.
+static bool holdsValuesFromBefore(Space space) {
+  switch (space) {
+  case Space::input:
+  case Space::variable:
+  case Space::replica_variable:
+  case Space::constant:
+  case Space::scalar:
+    return true;
   default:
-    return firstWith<uint64_t>(elements, count, 0x7ff0000000000000);
+    return false;
   }
 }
 
-void FiniteChecker::runBegins(const ProgramState &given) {
-  state = &given;
-  pending.assign(given.replicaCount, {});
+//===----------------------------------------------------------------------===//
+// What commands access
+//===----------------------------------------------------------------------===//
+
+template <typename Vector>
+static std::span<const uint32_t> indicesOf(const Vector *indices) {
+  return indices ? std::span(indices->data(), indices->size())
+                 : std::span<const uint32_t>();
 }
 
-Status FiniteChecker::commandBegins(const Replica &replica, uint32_t) {
-  return pending[replica.index].status;
-}
-
-Status FiniteChecker::commandEnds(const Replica &replica, uint32_t command) {
-  if (state->program.code[command].opcode == Opcode::launch)
-    return checkLaunch(replica, command);
-  return pending[replica.index].status;
-}
-
-void FiniteChecker::passes(const Replica &replica, uint32_t channel) {
-  uint32_t command = state->program.channelCommands[channel];
-  if (state->program.code[command].opcode == Opcode::start)
-    pending[replica.index].status = checkCollective(replica, command);
-}
-
-Status FiniteChecker::checkLaunch(const Replica &replica,
-                                  uint32_t command) const {
+FiniteChecker::Accesses FiniteChecker::launchAccesses(uint32_t command) const {
   const artifact::Launch &launch =
       *state->program.tables->commands()->Get(command)->body_as_Launch();
-  if (!launch.buffers())
-    return Status::success();
-  Buffers all(launch.buffers()->data(), launch.buffers()->size());
-  Buffers writes = all.subspan(launch.reads(), launch.writes());
-  std::optional<Finding> written = find(replica, writes, {});
-  return written ? describe(replica, command, *written,
-                            find(replica, all.first(launch.reads()), writes))
-                 : Status::success();
+  Buffers all = indicesOf(launch.buffers());
+  return {all.first(all.empty() ? 0 : launch.reads()),
+          all.empty() ? all : all.subspan(launch.reads(), launch.writes())};
 }
 
-Status FiniteChecker::checkCollective(const Replica &replica,
-                                      uint32_t command) const {
+FiniteChecker::Accesses
+FiniteChecker::collectiveAccesses(uint32_t command) const {
   const artifact::Start &start =
       *state->program.tables->commands()->Get(command)->body_as_Start();
+  bool hasOperands = state->program.code[command].plan->hasOperands;
+  return {hasOperands ? indicesOf(start.operands()) : Buffers(),
+          indicesOf(start.results())};
+}
+
+std::optional<FiniteChecker::Accesses>
+FiniteChecker::collectiveAccesses(const Replica &replica,
+                                  uint32_t command) const {
   const CollectivePlan &plan = *state->program.code[command].plan;
   bool isRoot = plan.members[plan.root] == uint32_t(replica.rank);
   // In kinds with results at the root, skip the others; in kinds with operands
   // at the root, skip the root.
   bool isToRoot = plan.properties().resultHolders == Holders::root;
   bool isFromRoot = plan.properties().operandHolders == Holders::root;
-  if (!start.results() || (isToRoot && !isRoot) || (isFromRoot && isRoot))
+  if ((isToRoot && !isRoot) || (isFromRoot && isRoot))
+    return std::nullopt;
+  return collectiveAccesses(command);
+}
+
+//===----------------------------------------------------------------------===//
+// Observing
+//===----------------------------------------------------------------------===//
+
+void FiniteChecker::runBegins(const ProgramState &given) {
+  state = &given;
+  pending.assign(given.replicaCount, {});
+  isDeferred = false;
+  device = nullptr;
+  if (given.queued)
+    prepared = prepareDevice();
+}
+
+Status FiniteChecker::prepareDevice() {
+  device = &devicePrograms[state];
+  if (!device->findings) {
+    const std::vector<Instruction> &code = state->program.code;
+    device->firstSlot.assign(code.size(), 0);
+    for (uint32_t command = 0; command < code.size(); ++command) {
+      device->firstSlot[command] = uint32_t(device->slots.size());
+      Accesses accesses;
+      if (code[command].opcode == Opcode::launch)
+        accesses = launchAccesses(command);
+      else if (code[command].opcode == Opcode::start)
+        accesses = collectiveAccesses(command);
+      for (uint32_t buffer : accesses.writes)
+        device->slots.push_back({command, buffer, /*isRead=*/false});
+      for (uint32_t buffer : accesses.reads)
+        device->slots.push_back({command, buffer, /*isRead=*/true});
+    }
+    LOCKSTEP_RETURN_IF_ERROR(
+        DeviceFindings::create(*state, uint32_t(device->slots.size()))
+            .moveTo(device->findings));
+  }
+  const std::optional<RecordedRun> &recorded = state->queued->recorded;
+  isDeferred = recorded && recorded->obstacle().empty() && !hasOthers;
+  if (isDeferred)
+    device->findings->begin();
+  return Status::success();
+}
+
+Status FiniteChecker::commandBegins(const Replica &replica, uint32_t) {
+  LOCKSTEP_RETURN_IF_ERROR(prepared);
+  return pending[replica.index].status;
+}
+
+Status FiniteChecker::commandEnds(const Replica &replica, uint32_t command) {
+  if (state->program.code[command].opcode == Opcode::launch)
+    return check(replica, command, launchAccesses(command));
+  return pending[replica.index].status;
+}
+
+Status FiniteChecker::arrives(const Replica &replica, uint32_t command,
+                              bool last) {
+  const Instruction &instruction = state->program.code[command];
+  if (isDeferred)
+    device->findings->arrives(replica.index, instruction.a,
+                              last && instruction.opcode == Opcode::once);
+  return Status::success();
+}
+
+void FiniteChecker::sectionEnds(const Replica &replica, uint32_t channel) {
+  if (isDeferred)
+    device->findings->sectionEnds(replica.index, channel);
+}
+
+void FiniteChecker::passes(const Replica &replica, uint32_t channel) {
+  if (isDeferred)
+    device->findings->passes(replica.index, channel);
+  uint32_t command = state->program.channelCommands[channel];
+  if (state->program.code[command].opcode != Opcode::start)
+    return;
+  if (std::optional<Accesses> accesses = collectiveAccesses(replica, command))
+    pending[replica.index].status = check(replica, command, *accesses);
+}
+
+/// The origin is what has been found with the lowest order, of the replica with
+/// the lowest rank.
+Status FiniteChecker::runEnds(const ProgramState &) {
+  if (!isDeferred || !state->queued->queues->isEndReached())
     return Status::success();
-  Buffers results(start.results()->data(), start.results()->size());
-  std::optional<Finding> written = find(replica, results, {});
-  if (!written)
+  std::vector<NonFinite> origins;
+  uint32_t replica = 0, slot = 0;
+  uint64_t lowest = NonFinite::none;
+  for (uint32_t i = 0; i < state->replicaCount; ++i) {
+    std::vector<NonFinite> findings;
+    LOCKSTEP_RETURN_IF_ERROR(device->findings->read(i).moveTo(findings));
+    for (uint32_t k = 0; k < findings.size(); ++k)
+      if (!device->slots[k].isRead && findings[k].order < lowest) {
+        lowest = findings[k].order;
+        replica = i;
+        slot = k;
+        origins = findings;
+      }
+  }
+  if (origins.empty())
     return Status::success();
+  const Replica &of = state->replicas[replica];
+  uint32_t command = device->slots[slot].command;
   std::optional<Finding> read;
-  if (start.operands() && plan.hasOperands)
-    read = find(replica,
-                Buffers(start.operands()->data(), start.operands()->size()),
-                results);
-  return describe(replica, command, *written, read);
+  for (uint32_t k = slot;
+       k < origins.size() && !read && device->slots[k].command == command; ++k)
+    if (device->slots[k].isRead && origins[k].order == lowest)
+      read = makeFinding(of, device->slots[k].buffer, origins[k]);
+  return describe(of, command,
+                  makeFinding(of, device->slots[slot].buffer, origins[slot]),
+                  read);
+}
+
+//===----------------------------------------------------------------------===//
+// Checking
+//===----------------------------------------------------------------------===//
+
+Status FiniteChecker::check(const Replica &replica, uint32_t command,
+                            const Accesses &accesses) const {
+  if (isDeferred) {
+    defer(replica, command, accesses);
+    return Status::success();
+  }
+  std::optional<Finding> written = find(replica, accesses.writes, {});
+  return written ? describe(replica, command, *written,
+                            find(replica, accesses.reads, accesses.writes))
+                 : Status::success();
+}
+
+void FiniteChecker::defer(const Replica &replica, uint32_t command,
+                          const Accesses &accesses) const {
+  uint32_t slot = device->firstSlot[command];
+  const auto &buffers = *state->program.tables->buffers();
+  device->findings->nextCommand(replica.index);
+  for (uint32_t index : accesses.writes) {
+    if (std::optional<uint64_t> count = countElements(replica, index, {}))
+      device->findings->search(replica.index, slot, *buffers.Get(index),
+                               *count);
+    ++slot;
+  }
+  for (uint32_t index : accesses.reads) {
+    const artifact::Buffer &buffer = *buffers.Get(index);
+    if (holdsValuesFromBefore(buffer.space()))
+      if (std::optional<uint64_t> count =
+              countElements(replica, index, accesses.writes))
+        device->findings->search(replica.index, slot, buffer, *count);
+    ++slot;
+  }
+}
+
+std::optional<uint64_t>
+FiniteChecker::countElements(const Replica &replica, uint32_t index,
+                             Buffers overwritten) const {
+  const auto &buffers = *state->program.tables->buffers();
+  const artifact::Buffer &buffer = *buffers.Get(index);
+  if (!buffer.type() || !isFloat(buffer.type()->element()) ||
+      std::ranges::any_of(overwritten, [&](uint32_t other) {
+        return overlap(buffer, *buffers.Get(other));
+      }))
+    return std::nullopt;
+  ElementType element = buffer.type()->element();
+  std::optional<uint64_t> bytes =
+      staticBytes(element, currentShape(buffer, replica.registers.data()));
+  // Result sizes that the members of a collective determine at run time are
+  // stored in registers only later.
+  if (!bytes || *bytes > buffer.size())
+    return std::nullopt;
+  return *bytes / elementSize(element);
 }
 
 std::optional<FiniteChecker::Finding>
@@ -149,34 +263,36 @@ FiniteChecker::find(const Replica &replica, Buffers buffers,
   for (uint32_t index : buffers) {
     const artifact::Buffer &buffer =
         *state->program.tables->buffers()->Get(index);
-    bool isOverwritten = std::ranges::any_of(overwritten, [&](uint32_t other) {
-      return overlap(buffer, *state->program.tables->buffers()->Get(other));
-    });
-    if (!buffer.type() || !isFloat(buffer.type()->element()) || isOverwritten)
+    std::optional<uint64_t> count = countElements(replica, index, overwritten);
+    if (!count)
       continue;
-    ElementType element = buffer.type()->element();
-    std::vector<int64_t> shape = currentShape(buffer, replica.registers.data());
-    std::optional<uint64_t> bytes = staticBytes(element, shape);
-    // Result sizes that the members of a collective determine at run time are
-    // stored in registers only later.
-    if (!bytes || *bytes > buffer.size())
-      continue;
-    std::vector<std::byte> storage;
-    Expected<const std::byte *> read =
-        state->read(replica.index, &buffer, *bytes, storage);
-    // A failure of the device ends the run elsewhere.
-    if (!read)
-      continue;
-    const std::byte *address = *read;
-    uint64_t count = *bytes / elementSize(element),
-             found = firstNonFinite(element, address, count);
-    if (found < count)
-      return Finding{valueText(element, address + found * elementSize(element)),
-                     fmt::format("{}{} of {}", nameOf(index),
-                                 indexText(found, shape),
-                                 typeName(element, shape))};
+    NonFinite found;
+    if (device) {
+      // A failure of the device ends the run elsewhere.
+      if (!device->findings->searchNow(replica.index, buffer, *count)
+               .moveTo(found)
+               .ok())
+        continue;
+    } else {
+      searchOnHost({buffer.type()->element(), *count,
+                    state->address(replica.index, &buffer), &found, 0});
+    }
+    if (found.isFound())
+      return makeFinding(replica, index, found);
   }
   return std::nullopt;
+}
+
+FiniteChecker::Finding
+FiniteChecker::makeFinding(const Replica &replica, uint32_t index,
+                           const NonFinite &found) const {
+  const artifact::Buffer &buffer =
+      *state->program.tables->buffers()->Get(index);
+  std::vector<int64_t> shape = currentShape(buffer, replica.registers.data());
+  return {std::string(found.value()),
+          fmt::format("{}{} of {}", nameOf(index),
+                      indexText(found.element(), shape),
+                      typeName(buffer.type()->element(), shape))};
 }
 
 Status FiniteChecker::describe(const Replica &replica, uint32_t command,

@@ -24,7 +24,8 @@ public:
   virtual bool inspectsResults() const { return true; }
 
   virtual void runBegins(const ProgramState &state) = 0;
-  virtual void runEnds(const ProgramState &state) = 0;
+  /// An error is that of the run, unless it has failed already.
+  virtual Status runEnds(const ProgramState &state) = 0;
   /// Around every command; an error ends the run.
   virtual Status commandBegins(const Replica &replica, uint32_t command) = 0;
   virtual Status commandEnds(const Replica &replica, uint32_t command) = 0;

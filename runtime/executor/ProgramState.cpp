@@ -277,7 +277,7 @@ Status ProgramState::beginBatches() {
     return Status::success();
   LOCKSTEP_RETURN_IF_ERROR(queued->batches->begin(queued->queues->exchange()));
   // What is recorded follows the commands of this queue.
-  if (!queued->recorded || !queued->recorded->isRecorded())
+  if (!isRecorded())
     queued->queues->orderReplicas();
   return Status::success();
 }

@@ -113,8 +113,8 @@ public:
   bool isRecording() const {
     return queued && queued->recorded && queued->recorded->isRecording();
   }
-  /// Whether the host scalars are uploaded by what has been recorded.
-  bool uploadsScalars() const {
+  /// Whether runs execute what has been recorded.
+  bool isRecorded() const {
     return queued && queued->recorded && queued->recorded->isRecorded();
   }
   /// The host scalars of the session.

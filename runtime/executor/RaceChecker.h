@@ -30,7 +30,7 @@ public:
   explicit RaceChecker(MemoryRule brokenRule) : brokenRule(brokenRule) {}
 
   void runBegins(const ProgramState &state) override;
-  void runEnds(const ProgramState &) override {}
+  Status runEnds(const ProgramState &) override { return Status::success(); }
   Status commandBegins(const Replica &replica, uint32_t command) override;
   Status commandEnds(const Replica &, uint32_t) override {
     return Status::success();

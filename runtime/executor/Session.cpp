@@ -272,9 +272,9 @@ Status Session::Impl::keepShadow(const Program &program) {
 Status Session::Impl::flushMemory(const ProgramState &state) const {
   LOCKSTEP_RETURN_IF_ERROR(memory.variables->copy().flush());
   LOCKSTEP_RETURN_IF_ERROR(memory.replicaVariables->flush());
-  // Other programs find that they have not been flushed yet.
-  return state.uploadsScalars() && options.recordRuns ? Status::success()
-                                                      : memory.scalars->flush();
+  // What is recorded uploads the scalars, and other programs find that they
+  // have not been flushed yet.
+  return state.isRecorded() ? Status::success() : memory.scalars->flush();
 }
 
 /// Discards cached outputs that a run of the program changes.

@@ -134,7 +134,8 @@ struct SessionOptions {
   bool shadowVariables = false;
   /// On a device that records commands (`Device::canRecord`): a program whose
   /// commands are the same in every run is recorded in the second one, and
-  /// later ones enqueue the recording. Not in runs that are traced or checked.
+  /// later ones enqueue the recording. Not in runs that are traced or checked,
+  /// but for `checkFinite` in a session without others.
   bool recordRuns = true;
   /// After this many runs that write variables, compare the copies of mirrored
   /// variables between the executors of the role, and fail if they differ. 0:

@@ -81,7 +81,8 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
     executor->observe(bounds.get());
   }
   if (options.checkFinite) {
-    finite = std::make_unique<FiniteChecker>();
+    finite = std::make_unique<FiniteChecker>(
+        /*hasOthers=*/options.network != nullptr);
     executor->observe(finite.get());
   }
   if (options.checkRaces) {
@@ -95,7 +96,8 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
 bool Session::Impl::recordsRuns() const {
   return options.recordRuns && memory.device->canRecord() &&
          injections.empty() && options.traceFile.empty() &&
-         !options.checkFinite && !options.checkRaces && !module->fault();
+         !(options.checkFinite && options.network) && !options.checkRaces &&
+         !module->fault();
 }
 
 Status Session::Impl::findRanks() {

@@ -37,15 +37,15 @@ void Trace::runBegins(const ProgramState &state) {
   timesStatus = times->begin(*state.queued->queues);
 }
 
-void Trace::runEnds(const ProgramState &) {
+Status Trace::runEnds(const ProgramState &) {
   if (!times || !timesStatus.ok())
-    return;
+    return Status::success();
   Expected<QueueTimes::Result> result = times->end();
   Status status = result ? result->status : result.status();
   if (incomplete.ok() && !status.ok())
     incomplete = status.withContext("the trace is not complete");
   if (!result)
-    return;
+    return Status::success();
   for (size_t i = 0; i < tracks.size(); ++i)
     for (const QueueTimes::Span &span : result->replicas[i])
       tracks[i].events.push_back(
@@ -54,6 +54,7 @@ void Trace::runEnds(const ProgramState &) {
     collectives.events.push_back({program, span.begin, span.end,
                                   program->channelCommands[span.command],
                                   false});
+  return Status::success();
 }
 
 Status Trace::commandBegins(const Replica &replica, uint32_t command) {

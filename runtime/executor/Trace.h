@@ -27,7 +27,7 @@ public:
 
   bool inspectsResults() const override { return false; }
   void runBegins(const ProgramState &state) override;
-  void runEnds(const ProgramState &state) override;
+  Status runEnds(const ProgramState &state) override;
   Status commandBegins(const Replica &replica, uint32_t command) override;
   Status commandEnds(const Replica &replica, uint32_t command) override;
   Status arrives(const Replica &, uint32_t, bool) override {

@@ -83,6 +83,16 @@ def test_steps_are_recorded(calls, examples, compiled, executors, options):
         assert 3 * sum(recorded.values()) < sum(each.values())
 
 
+# The GPU checks values, in the graph.
+def test_checked_steps_are_recorded(calls, examples, compiled):
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    example = examples("digits-mlp")
+    expected = calls(artifact, example)[1]
+    checked, found = calls(artifact, example, "--check-finite")
+    assert found == expected
+    assert checked["cuGraphLaunch"] == 1 and checked["cuLaunchKernel"] == 0
+
+
 # Where the host decides by data, or takes part in collectives, it says so.
 def test_why_steps_are_not_recorded(gpu, tools, examples, compiled, tmp_path):
     example = examples("digits-mlp")

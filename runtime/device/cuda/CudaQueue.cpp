@@ -15,6 +15,9 @@ namespace lockstep::runtime {
 /// The progress is noted at each record, and after this many other commands.
 static constexpr uint64_t commandsPerNote = 64;
 
+/// Of a block of a reduction or a search.
+static constexpr uint32_t reduceThreads = 256;
+
 static CUdeviceptr addressOf(const std::byte *pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);
 }
@@ -337,15 +340,42 @@ CUresult CudaQueue::launchReduction(const CudaReduction &kernels,
     parameters.push_back(&operand);
   for (CUdeviceptr &result : results)
     parameters.push_back(&result);
-  // As many blocks as the GPU holds at a time; more elements are a loop.
-  constexpr uint32_t threads = 256, blocksPerProcessor = 8;
-  auto blocks = uint32_t(
-      std::min<uint64_t>((elements + threads - 1) / threads,
-                         blocksPerProcessor * context->multiprocessors()));
   noteLaunch("");
-  return api.cuLaunchKernel(kernels.reduce, blocks, 1, 1, threads, 1, 1,
-                            /*sharedMemBytes=*/0, stream.stream,
-                            parameters.data(), nullptr);
+  return api.cuLaunchKernel(kernels.reduce, blocksFor(elements), 1, 1,
+                            reduceThreads, 1, 1, /*sharedMemBytes=*/0,
+                            stream.stream, parameters.data(), nullptr);
+}
+
+uint32_t CudaQueue::blocksFor(uint64_t elements) const {
+  constexpr uint32_t blocksPerProcessor = 8;
+  return uint32_t(
+      std::min<uint64_t>((elements + reduceThreads - 1) / reduceThreads,
+                         blocksPerProcessor * context->multiprocessors()));
+}
+
+void CudaQueue::search(const FiniteSearch &search) {
+  auto describe = [&] {
+    return fmt::format("a search in {} x {}", search.elements,
+                       elementName(search.element));
+  };
+  enqueue(describe, [&] {
+    if (search.elements == 0)
+      return CUDA_SUCCESS;
+    Expected<CUfunction> kernel = reductions->findSearch(search.element);
+    if (!kernel) {
+      fail(kernel.status().withContext(describe()));
+      return CUDA_SUCCESS;
+    }
+    uint64_t elements = search.elements, order = search.order;
+    CUdeviceptr tensor = addressOf(search.tensor),
+                finding = addressOf(
+                    reinterpret_cast<const std::byte *>(search.finding));
+    std::array<void *, 4> parameters{&elements, &tensor, &finding, &order};
+    noteLaunch("");
+    return api.cuLaunchKernel(*kernel, blocksFor(elements), 1, 1, reduceThreads,
+                              1, 1, /*sharedMemBytes=*/0, stream.stream,
+                              parameters.data(), nullptr);
+  });
 }
 
 CUresult CudaQueue::storeAddresses(const CudaReduction &kernels,

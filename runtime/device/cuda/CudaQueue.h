@@ -42,6 +42,7 @@ public:
   void copy(const RowCopy &rows) override;
   void fill(std::byte *to, uint64_t bytes, uint32_t pattern) override;
   void reduce(const DeviceReduction &reduction) override;
+  void search(const FiniteSearch &search) override;
   void upload(std::byte *to, const std::byte *from, uint64_t bytes) override;
   void download(std::byte *to, const std::byte *from, uint64_t bytes) override;
   Status call(const std::function<Status(void *)> &enqueue) override;
@@ -91,6 +92,8 @@ private:
   CUresult fillBytes(CUdeviceptr to, uint64_t bytes, uint32_t pattern);
   CUresult launchReduction(const CudaReduction &kernels,
                            const DeviceReduction &reduction);
+  /// As many blocks as the GPU holds at a time; more elements are a loop.
+  uint32_t blocksFor(uint64_t elements) const;
   CUresult storeAddresses(const CudaReduction &kernels,
                           const DeviceReduction &reduction, CUdeviceptr &table);
 

@@ -49,7 +49,7 @@ std::string CudaQueue::firstLaunchAfter(uint64_t executed) const {
   if (!first)
     return "";
   return first->kernel.empty()
-             ? ", next is a reduction"
+             ? ", next is a reduction or a search"
              : fmt::format(", next is kernel '{}'", first->kernel);
 }
 

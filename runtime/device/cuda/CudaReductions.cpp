@@ -48,7 +48,27 @@ Status CudaReductions::load(artifact::ElementType element, Loaded &loaded) {
           findFunction(loaded.module, name.c_str()).moveTo(reduction.reduce));
       reduction.storeAddresses = storeAddresses;
     }
+  if (isFloat(element))
+    LOCKSTEP_RETURN_IF_ERROR(
+        findFunction(loaded.module, "lockstep_search").moveTo(loaded.search));
   return Status::success();
+}
+
+Expected<CudaReductions::Loaded *>
+CudaReductions::loadedFor(artifact::ElementType element) {
+  Loaded &loaded = types[size_t(element)];
+  if (!loaded.module)
+    LOCKSTEP_RETURN_IF_ERROR(load(element, loaded));
+  return &loaded;
+}
+
+Expected<CUfunction> CudaReductions::findSearch(artifact::ElementType element) {
+  if (!isFloat(element))
+    return unsupported(
+        fmt::format("expected a type of floats, found {}", int(element)));
+  std::lock_guard<std::mutex> lock(mutex);
+  Expected<Loaded *> loaded = loadedFor(element);
+  return loaded ? Expected<CUfunction>((*loaded)->search) : loaded.status();
 }
 
 Expected<CudaReduction> CudaReductions::find(const DeviceReduction &reduction) {
@@ -64,11 +84,11 @@ Expected<CudaReduction> CudaReductions::find(const DeviceReduction &reduction) {
         "{}",
         int(element), int(reduction.reduction)));
   std::lock_guard<std::mutex> lock(mutex);
-  Loaded &loaded = types[size_t(element)];
-  if (!loaded.module)
-    LOCKSTEP_RETURN_IF_ERROR(load(element, loaded));
-  return loaded
-      .reductions[size_t(reduction.reduction)][reduction.keepsAccumulators];
+  Expected<Loaded *> loaded = loadedFor(element);
+  if (!loaded)
+    return loaded.status();
+  return (*loaded)
+      ->reductions[size_t(reduction.reduction)][reduction.keepsAccumulators];
 }
 
 } // namespace lockstep::runtime

@@ -34,6 +34,9 @@ public:
 
   /// Errors: there is no such reduction, or the driver cannot load it.
   Expected<CudaReduction> find(const DeviceReduction &reduction);
+  /// Executes a `FiniteSearch`. Errors: the type is none of floats, or the
+  /// driver cannot load the kernel.
+  Expected<CUfunction> findSearch(artifact::ElementType element);
 
 private:
   static constexpr size_t typeCount = size_t(artifact::ElementType::MAX) + 1;
@@ -43,9 +46,13 @@ private:
     CUmodule module = nullptr;
     /// Those that round results, and those that keep accumulators.
     std::array<std::array<CudaReduction, 2>, reductionCount> reductions;
+    /// Null if it is no type of floats.
+    CUfunction search = nullptr;
   };
 
   Status load(artifact::ElementType element, Loaded &loaded);
+  /// Loads the kernels if they are not yet. The caller holds the lock.
+  Expected<Loaded *> loadedFor(artifact::ElementType element);
   Expected<CUfunction> findFunction(CUmodule module, const char *name) const;
 
   std::shared_ptr<CudaContext> context;

@@ -1,5 +1,6 @@
 //===- Reduce.cu - reductions on a GPU ------------------------------------===//
 //
+// Also the search for an element that is NaN or infinite, in types of floats.
 // The build compiles this file to PTX once for each element type, with
 // LOCKSTEP_ELEMENT set to the type in ReduceArithmetic.h. It needs no CUDA SDK.
 // The order of operands is that of ReduceTree.h. Contraction is off, so that
@@ -148,6 +149,47 @@ LOCKSTEP_REDUCE(lockstep_reduce_sum_accumulators, Sum, Accumulator)
 LOCKSTEP_REDUCE(lockstep_reduce_product_accumulators, Product, Accumulator)
 LOCKSTEP_REDUCE(lockstep_reduce_min_accumulators, Min, Accumulator)
 LOCKSTEP_REDUCE(lockstep_reduce_max_accumulators, Max, Accumulator)
+#endif
+
+#ifdef LOCKSTEP_EXPONENT
+/// See FiniteSearch.h. `words` are the order and the code of a finding. A
+/// search behind that of the finding has nothing to add to it.
+LOCKSTEP_GLOBAL void lockstep_search(uint64_t elements, const void *tensor,
+                                     uint64_t *words, uint64_t order) {
+  using Bits = LOCKSTEP_BITS;
+  auto bits = (GlobalPointer<const Bits>)tensor;
+  auto finding = (GlobalPointer<uint64_t>)words;
+  if (finding[0] < order)
+    return;
+  constexpr Bits exponent = LOCKSTEP_EXPONENT;
+  constexpr uint32_t unroll = 4;
+  uint64_t block = __nvvm_read_ptx_sreg_ctaid_x(),
+           threads = __nvvm_read_ptx_sreg_ntid_x(),
+           stride = __nvvm_read_ptx_sreg_nctaid_x() * threads;
+  // All of a round are loaded before one is inspected.
+  for (uint64_t first = block * threads + __nvvm_read_ptx_sreg_tid_x();
+       first < elements; first += unroll * stride) {
+    Bits values[unroll];
+#pragma unroll
+    for (uint32_t k = 0; k < unroll; ++k)
+      values[k] =
+          first + k * stride < elements ? bits[first + k * stride] : Bits(0);
+#pragma unroll
+    for (uint32_t k = 0; k < unroll; ++k) {
+      if ((values[k] & exponent) != exponent)
+        continue;
+      constexpr Bits mantissa = (exponent & -exponent) - 1;
+      uint64_t kind = values[k] & mantissa                      ? 0
+                      : values[k] >> (8 * sizeof(Bits) - 1) & 1 ? 2
+                                                                : 1;
+      __scoped_atomic_fetch_min(&finding[0], order, __ATOMIC_RELAXED,
+                                __MEMORY_SCOPE_DEVICE);
+      __scoped_atomic_fetch_min(&finding[1], 4 * (first + k * stride) + kind,
+                                __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+      return;
+    }
+  }
+}
 #endif
 
 /// Writes addresses to a table. As parameters, they are read when the launch is
