@@ -7,7 +7,7 @@ commands are enqueued one by one, has the same metrics, and the time of its
 steps. Then what the examples have learned after
 training, compared with the CPU's. Then one model with two executors, which
 exchange through the host and by NCCL, on two GPUs or on one: the metrics must be
-those of one executor. Then compute-sanitizer's tools on one model, where they
+those of one executor. Before that, the rates of the GPU (`lockstep-benchmark`). Then compute-sanitizer's tools on one model, where they
 are installed. Only Python's own library is used. The exit status is 1 if
 anything is wrong.
 """
@@ -33,6 +33,8 @@ TOLERANCES = {"mixed_bf16": 3e-2, "mixed_f16": 3e-2}
 MODEL_SECONDS = 60
 #: How far from the CPU's a metric of an evaluation may be after training.
 LEARNED_TOLERANCE = 0.01
+#: Models whose kernels are measured.
+MEASURED = 3
 SANITIZED = "vae"
 EXCHANGED = "vae"
 TOOLS = ["memcheck", "initcheck", "synccheck", "racecheck"]
@@ -236,6 +238,21 @@ class Check:
         )
         print(f"{tool}, {products}: nothing found", flush=True)
 
+    def rates(self):
+        """The rates of the GPU, and what they make of measured steps."""
+        names = list(self.models)[:MEASURED]
+        command = [
+            self.folder / "bin" / "lockstep-benchmark",
+            "--calibrate",
+            *(self.folder / "models" / name / "generated.lockstep" for name in names),
+            "--device=cuda",
+            "--replicas=2,4",
+            "-o",
+            self.folder / "rates.json",
+        ]  # fmt: skip
+        limit = max(min(self.left(), MODEL_SECONDS), 1)
+        print(execute(command, limit, **self.environment), flush=True)
+
     def attempt(self, what, check, *arguments):
         """What fails does not keep the rest from being checked."""
         try:
@@ -260,6 +277,7 @@ class Check:
             self.attempt(name, self.model, name)
         for name in self.examples:
             self.attempt(name, self.example, name)
+        self.attempt("rates", self.rates)
         for transport in "threads", "nccl":
             what = f"two executors, {transport}"
             self.attempt(what, self.exchange, transport, gpus)

@@ -3,7 +3,8 @@ nothing is installed or built.
 
     build/venv/bin/python bench/cuda/prepare.py -o build/cuda-check
 
-The folder gets `lockstep-run` with its plugins and libraries, and the models of
+The folder gets `lockstep-run` and `lockstep-benchmark` with their plugins and
+libraries, and the models of
 the end-to-end tests and the examples, compiled for GPUs and processors, with
 their initial values and data, and the models of `large.py` without these: less
 than 64 MiB.
@@ -52,14 +53,18 @@ def copy_programs(binaries, out):
     may lack."""
     (out / "bin").mkdir()
     (out / "lib").mkdir()
-    shutil.copy(binaries / "lockstep-run", out / "bin")
+    programs = [
+        binaries / name for name in ("lockstep-run", "lockstep-benchmark")
+    ]
+    for program in programs:
+        shutil.copy(program, out / "bin")
     for plugin in "cuda", "nccl":
         path = binaries.parent / "lib" / f"liblockstep_{plugin}.so"
         if not path.exists():
             sys.exit(f"prepare.py: expected a build with {path.name}")
         shutil.copy(path, out / "lib")
     listed = subprocess.run(
-        ["ldd", binaries / "lockstep-run"],
+        ["ldd", *programs],
         capture_output=True,
         text=True,
         check=True,

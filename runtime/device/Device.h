@@ -210,12 +210,23 @@ public:
   virtual Status status() const = 0;
 };
 
+/// A device for people, and for the model of its speed.
+struct DeviceInfo {
+  /// For example "NVIDIA H200".
+  std::string name;
+  /// The cache that all kernels share; 0 if it is not known.
+  uint64_t cacheBytes = 0;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
 
   /// The name for `openDevice`: "cpu", "simulated", ...
   virtual std::string_view kind() const = 0;
+  virtual DeviceInfo info() const {
+    return {.name = std::string(kind()), .cacheBytes = 0};
+  }
   /// Whether it is a host device; if so, it has neither queues nor events.
   virtual bool isHost() const = 0;
   /// Whether queues record commands.

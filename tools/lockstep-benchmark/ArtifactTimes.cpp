@@ -138,7 +138,8 @@ static int tracedSteps(const Artifact &artifact, double stepSeconds) {
   return std::max(5, int(std::min(seconds / stepSeconds, maxEvents / events)));
 }
 
-static Expected<ArtifactTimes> measure(const std::string &path) {
+static Expected<ArtifactTimes> measure(const std::string &path,
+                                       const std::string &device) {
   ArtifactTimes times;
   times.path = path;
   auto artifact = Artifact::open(path);
@@ -157,7 +158,7 @@ static Expected<ArtifactTimes> measure(const std::string &path) {
                                     "operations and bytes, found none");
   constexpr double budget = 1;
   Step step;
-  LOCKSTEP_RETURN_IF_ERROR(step.open(times.artifact, {}));
+  LOCKSTEP_RETURN_IF_ERROR(step.open(times.artifact, {.device = device}));
   Expected<double> seconds = secondsOf([&] { return step.run(); }, budget);
   if (!seconds)
     return seconds.status();
@@ -169,8 +170,8 @@ static Expected<ArtifactTimes> measure(const std::string &path) {
         fmt::format("cannot make a temporary file: {}", std::strerror(errno)));
   {
     Step traced;
-    LOCKSTEP_RETURN_IF_ERROR(
-        traced.open(times.artifact, {.traceFile = trace.path}));
+    LOCKSTEP_RETURN_IF_ERROR(traced.open(
+        times.artifact, {.device = device, .traceFile = trace.path}));
     for (int i = tracedSteps(*times.artifact, *seconds); i > 0; --i)
       LOCKSTEP_RETURN_IF_ERROR(traced.run());
     LOCKSTEP_RETURN_IF_ERROR(traced.writeTrace());
@@ -183,8 +184,9 @@ static Expected<ArtifactTimes> measure(const std::string &path) {
   return times;
 }
 
-Expected<ArtifactTimes> measureArtifact(const std::string &path) {
-  Expected<ArtifactTimes> times = measure(path);
+Expected<ArtifactTimes> measureArtifact(const std::string &path,
+                                        const std::string &device) {
+  Expected<ArtifactTimes> times = measure(path, device);
   // Errors of a file name it already.
   if (!times && times.status().message().find(path) == std::string::npos)
     return times.status().withContext(path);

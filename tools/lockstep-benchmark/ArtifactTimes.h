@@ -20,11 +20,12 @@ struct ArtifactTimes {
   runtime::KernelProfile kernels;
 };
 
-/// Executes the program "step", or the only one, on small random numbers;
-/// integers are 0. Errors: no artifact, no such program, one that loads its
-/// batches, several roles, no kernel that says what it costs, an error of the
-/// run.
-runtime::Expected<ArtifactTimes> measureArtifact(const std::string &path);
+/// Executes the program "step", or the only one, on a device (`openDevice`), on
+/// small random numbers; integers are 0. Errors: no artifact, no such program,
+/// one that loads its batches, several roles, no kernel that says what it
+/// costs, an error of the run.
+runtime::Expected<ArtifactTimes> measureArtifact(const std::string &path,
+                                                 const std::string &device);
 
 } // namespace lockstep::tools
 

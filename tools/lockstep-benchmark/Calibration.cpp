@@ -21,6 +21,7 @@ using runtime::Expected;
 using runtime::SharedCores;
 using runtime::sharesTiles;
 using runtime::SimulationResult;
+using runtime::Status;
 using runtime::Topology;
 
 /// More digits say nothing about the next measurement.
@@ -63,29 +64,52 @@ static StepSample sampleOf(const ArtifactTimes &times,
   return sample;
 }
 
+Status Calibration::measureMachine(runtime::Device &device) {
+  if (!device.isHost())
+    return measureMemory(device).moveTo(allCoresMemory);
+  double oneCore = 0;
+  LOCKSTEP_RETURN_IF_ERROR(measureMemory(1U).moveTo(oneCore));
+  oneCoreMemory = oneCore;
+  return measureMemory(machine.cores).moveTo(allCoresMemory);
+}
+
+/// A latency of 0 is no valid topology, and a bandwidth without bound neither.
+static runtime::TopologyLevel makeLevel(std::string name, double latency,
+                                        double perByte) {
+  constexpr double leastLatency = 1e-9, leastPerByte = 1e-15;
+  return {.name = std::move(name),
+          .link = {.latency = rounded(std::max(latency, leastLatency)),
+                   .secondsPerByte =
+                       1 / rounded(1 / std::max(perByte, leastPerByte))}};
+}
+
 Expected<Calibration> Calibration::measure(CalibrationOptions options) {
+  const Placement &placement = options.placement;
+  std::shared_ptr<runtime::Device> device;
+  LOCKSTEP_RETURN_IF_ERROR(
+      runtime::openDevice(placement.device).moveTo(device));
   Calibration result;
-  result.machine = Machine::here();
+  result.machine = Machine::of(*device);
   Topology &topology = result.topology;
   topology.name = options.name;
-  topology.reducesOnCompute = true;
+  topology.reducesOnCompute = !placement.isSeparate;
   topology.cores = result.machine.cores;
   topology.cacheBytes = result.machine.cacheBytes;
 
   // Artifacts first: their errors should not take long.
   for (const std::string &path : options.artifacts) {
-    Expected<ArtifactTimes> times = measureArtifact(path);
+    Expected<ArtifactTimes> times = measureArtifact(path, placement.device);
     if (!times)
       return times.status();
+    if (uint32_t replicas = times->artifact->tables().replicas();
+        placement.isSeparate && replicas != 1)
+      return runtime::invalidArgument(fmt::format(
+          "{}: expected an artifact of one replica, which has a device of its "
+          "own, found {} replicas",
+          path, replicas));
     result.artifacts.push_back(std::move(*times));
   }
-  for (auto [value, cores] : {std::pair{&result.oneCoreMemory, 1U},
-                              {&result.allCoresMemory, result.machine.cores}}) {
-    Expected<double> memory = measureMemory(cores);
-    if (!memory)
-      return memory.status();
-    *value = *memory;
-  }
+  LOCKSTEP_RETURN_IF_ERROR(result.measureMachine(*device));
   topology.memoryBytesPerSecond = rounded(result.allCoresMemory);
 
   std::vector<StepSample> samples;
@@ -97,24 +121,22 @@ Expected<Calibration> Calibration::measure(CalibrationOptions options) {
         &topology.compute.launchSeconds, &topology.cacheBytesPerSecond})
     *rate = rounded(*rate);
 
-  Expected<double> step = measureStep(result.machine.cores);
-  if (!step)
-    return step.status();
-  result.stepSeconds = *step;
-  topology.stepSeconds = rounded(*step);
-  Expected<std::vector<CollectiveTime>> collectives =
-      measureCollectives(options.replicas, *step);
-  if (!collectives)
-    return collectives.status();
-  result.collectives = std::move(*collectives);
+  Placement together = placement;
+  together.isSeparate = false;
+  LOCKSTEP_RETURN_IF_ERROR(
+      measureStep(result.machine.cores, together).moveTo(result.stepSeconds));
+  topology.stepSeconds = rounded(result.stepSeconds);
+  LOCKSTEP_RETURN_IF_ERROR(
+      measureCollectives(options.replicas, result.stepSeconds, placement)
+          .moveTo(result.collectives));
+  if (placement.isSeparate) {
+    runtime::Link link = fitLink(result.collectives);
+    topology.levels = {
+        makeLevel("executors", link.latency, link.secondsPerByte)};
+    return result;
+  }
   CollectiveRates found = fitCollectives(result.collectives);
-  // A latency of 0 is no valid topology, and a bandwidth without bound neither.
-  constexpr double leastLatency = 1e-9, leastPerByte = 1e-15;
-  topology.levels = {
-      {.name = "memory",
-       .link = {.latency = rounded(std::max(found.latency, leastLatency)),
-                .secondsPerByte =
-                    1 / rounded(1 / std::max(found.perByte, leastPerByte))}}};
+  topology.levels = {makeLevel("memory", found.latency, found.perByte)};
   topology.rendezvousSeconds = rounded(found.perReplica);
   return result;
 }
@@ -132,29 +154,39 @@ static std::string ratioText(double measured, double simulated) {
 }
 
 std::string Calibration::toText() const {
-  std::string text = fmt::format(
-      "{}, {} core{}, {} of cache each\n", machine.cpu, machine.cores,
-      machine.cores == 1 ? "" : "s", bytesText(machine.cacheBytes));
+  // A device is one core.
+  const char *onOneCore = oneCoreMemory ? " on one core" : "";
+  std::string text =
+      oneCoreMemory
+          ? fmt::format("{}, {} core{}, {} of cache each\n", machine.name,
+                        machine.cores, machine.cores == 1 ? "" : "s",
+                        bytesText(machine.cacheBytes))
+          : fmt::format("{}, {} of cache\n", machine.name,
+                        bytesText(machine.cacheBytes));
   auto line = [&](const char *name, const std::string &value) {
     text += fmt::format("  {:<15}{}\n", name, value);
   };
   line("operations", rateText(topology.compute.flopsPerSecond, "flop") +
-                         " by kernels on one core");
-  line("bytes", fmt::format("{} by kernels on one core, {} in its cache",
-                            rateText(topology.compute.bytesPerSecond, "B"),
-                            rateText(topology.cacheBytesPerSecond, "B")));
+                         " by kernels" + onOneCore);
+  line("bytes",
+       fmt::format("{} by kernels{}, {} in its cache",
+                   rateText(topology.compute.bytesPerSecond, "B"), onOneCore,
+                   rateText(topology.cacheBytesPerSecond, "B")));
   line("launch",
        fmt::format("{:.0f} ns", topology.compute.launchSeconds * 1e9));
-  line("memory", fmt::format("{} copied by one core, {} by all",
-                             rateText(oneCoreMemory, "B"),
-                             rateText(allCoresMemory, "B")));
+  line("memory", oneCoreMemory ? fmt::format("{} copied by one core, {} by all",
+                                             rateText(*oneCoreMemory, "B"),
+                                             rateText(allCoresMemory, "B"))
+                               : rateText(allCoresMemory, "B") + " copied");
   line("step", secondsText(stepSeconds) + " without commands");
-  line("collective",
-       fmt::format(
-           "{} and {} for each replica, {}",
-           secondsText(topology.levels.front().link.latency),
-           secondsText(topology.rendezvousSeconds),
-           rateText(1 / topology.levels.front().link.secondsPerByte, "B")));
+  const runtime::Link &link = topology.levels.front().link;
+  line(topology.reducesOnCompute ? "collective" : "message",
+       fmt::format("{}{}, {}", secondsText(link.latency),
+                   topology.reducesOnCompute
+                       ? fmt::format(" and {} for each replica",
+                                     secondsText(topology.rendezvousSeconds))
+                       : "",
+                   rateText(1 / link.secondsPerByte, "B")));
 
   text += "\nsteps\n";
   Table steps({">measured", ">simulated", ">ratio", ">by profile", ">ratio",
@@ -200,7 +232,7 @@ std::string Calibration::toJson() const {
     if (written.contains(key))
       object[key] = written[key];
   object["sources"] = {"measured by lockstep-benchmark --calibrate on " +
-                       machine.cpu};
+                       machine.name};
   return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
          "\n";
 }

@@ -8,6 +8,7 @@
 #include "tools/lockstep-benchmark/CollectiveTimes.h"
 #include "tools/lockstep-benchmark/MachineTimes.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,24 +21,33 @@ struct CalibrationOptions {
   std::vector<std::string> artifacts;
   /// The numbers of replicas whose collectives are measured.
   std::vector<uint32_t> replicas = {2, 4, 8};
+  /// Where kernels, and collectives, are executed. With devices of their own
+  /// (`isSeparate`), artifacts have one replica.
+  Placement placement;
 };
 
 /// What has been measured, and the topology that explains it.
 struct Calibration {
   Machine machine;
-  double stepSeconds = 0, oneCoreMemory = 0, allCoresMemory = 0;
+  double stepSeconds = 0, allCoresMemory = 0;
+  /// None on a device that is one core.
+  std::optional<double> oneCoreMemory;
   std::vector<ArtifactTimes> artifacts;
   std::vector<CollectiveTime> collectives;
   runtime::Topology topology;
 
   /// Takes some seconds, in which the machine should have nothing else to do.
-  /// Errors: those of `measureArtifact`, out of memory.
+  /// Errors: those of `measureArtifact`, no such device or transport, out of
+  /// memory.
   static runtime::Expected<Calibration> measure(CalibrationOptions options);
 
   /// Tables of what has been measured, beside what the topology says.
   std::string toText() const;
   /// The topology as a file, with its sources.
   std::string toJson() const;
+
+private:
+  runtime::Status measureMachine(runtime::Device &device);
 };
 
 } // namespace lockstep::tools

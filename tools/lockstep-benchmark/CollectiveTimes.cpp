@@ -4,7 +4,8 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/ArtifactWriter.h"
-#include "runtime/executor/Session.h"
+#include "runtime/executor/Cluster.h"
+#include "runtime/transport/TransportFactory.h"
 #include "tools/lockstep-benchmark/Timing.h"
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 namespace lockstep::tools {
 
 using namespace lockstep::artifact;
+using runtime::Cluster;
 using runtime::Expected;
-using runtime::Session;
 
 namespace {
 
@@ -60,7 +61,7 @@ public:
     return uint32_t(program->buffers.size() - 1);
   }
 
-  Expected<std::unique_ptr<Session>> open() {
+  Expected<std::unique_ptr<Cluster>> open(const Placement &placement) {
     add(ReturnT());
     Expected<std::vector<std::byte>> file = writer.finish();
     if (!file)
@@ -68,7 +69,12 @@ public:
     auto artifact = runtime::Artifact::fromMemory(*file);
     if (!artifact)
       return artifact.status();
-    return Session::create(*artifact);
+    runtime::ClusterOptions options;
+    options.session.device = placement.device;
+    options.executors = placement.isSeparate ? writer.tables.replicas : 1;
+    LOCKSTEP_RETURN_IF_ERROR(runtime::openTransport(placement.transport)
+                                 .moveTo(options.session.transport));
+    return Cluster::create(*artifact, std::move(options));
   }
 
 private:
@@ -84,24 +90,31 @@ private:
 
 } // namespace
 
-static Expected<double> secondsOfRun(CollectiveProgram program, double budget) {
-  Expected<std::unique_ptr<Session>> session = program.open();
-  if (!session)
-    return session.status();
-  return secondsOf([&] { return (*session)->run(0u); }, budget);
+static Expected<double> secondsOfRun(CollectiveProgram program,
+                                     const Placement &placement,
+                                     double budget) {
+  Expected<std::unique_ptr<Cluster>> cluster = program.open(placement);
+  if (!cluster)
+    return cluster.status();
+  return secondsOf([&] { return (*cluster)->run(0u); }, budget);
 }
 
-Expected<double> measureStep(uint32_t replicas) {
+Expected<double> measureStep(uint32_t replicas, const Placement &placement) {
   constexpr double budget = 0.2;
-  return secondsOfRun(CollectiveProgram(replicas), budget);
+  return secondsOfRun(CollectiveProgram(replicas), placement, budget);
 }
 
 Expected<std::vector<CollectiveTime>>
-measureCollectives(std::span<const uint32_t> replicas, double stepSeconds) {
+measureCollectives(std::span<const uint32_t> replicas, double stepSeconds,
+                   const Placement &placement) {
   constexpr double budget = 0.2;
   constexpr int repetitions = 16;
   std::vector<CollectiveTime> times;
-  for (uint32_t count : replicas)
+  for (uint32_t count : replicas) {
+    // A step of several executors takes longer the more there are.
+    if (placement.isSeparate)
+      LOCKSTEP_RETURN_IF_ERROR(
+          measureStep(count, placement).moveTo(stepSeconds));
     for (uint64_t bytes : {uint64_t(4), uint64_t(4) << 10, uint64_t(64) << 10,
                            uint64_t(512) << 10, uint64_t(4) << 20}) {
       CollectiveProgram program(count);
@@ -109,12 +122,14 @@ measureCollectives(std::span<const uint32_t> replicas, double stepSeconds) {
                result = program.addBuffer(Space::shared, bytes);
       for (int i = 0; i < repetitions; ++i)
         program.allReduce(operand, result);
-      Expected<double> seconds = secondsOfRun(std::move(program), budget);
+      Expected<double> seconds =
+          secondsOfRun(std::move(program), placement, budget);
       if (!seconds)
         return seconds.status();
       times.push_back(
           {count, bytes, std::max(0.0, *seconds - stepSeconds) / repetitions});
     }
+  }
   return times;
 }
 

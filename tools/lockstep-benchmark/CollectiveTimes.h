@@ -19,13 +19,24 @@ struct CollectiveTime {
   double seconds = 0;
 };
 
-/// Executes all_reduces of several sizes with the executor, as compiled
-/// programs do: operands of each replica, and one result for all.
+/// Where programs are executed.
+struct Placement {
+  /// See `openDevice` and `openTransport`.
+  std::string device, transport;
+  /// Whether each replica has an executor, and a device, of its own.
+  bool isSeparate = false;
+};
+
+/// Executes all_reduces of several sizes, as compiled programs do: operands of
+/// each replica, and one result for all of an executor. `stepSeconds` are those
+/// of a step without commands.
 runtime::Expected<std::vector<CollectiveTime>>
-measureCollectives(std::span<const uint32_t> replicas, double stepSeconds);
+measureCollectives(std::span<const uint32_t> replicas, double stepSeconds,
+                   const Placement &placement);
 
 /// Seconds of a step without commands of this many replicas.
-runtime::Expected<double> measureStep(uint32_t replicas);
+runtime::Expected<double> measureStep(uint32_t replicas,
+                                      const Placement &placement);
 
 } // namespace lockstep::tools
 

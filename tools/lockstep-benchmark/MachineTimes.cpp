@@ -2,7 +2,9 @@
 
 #include "tools/lockstep-benchmark/MachineTimes.h"
 
+#include "runtime/device/DeviceQueues.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/simulator/KernelProfile.h"
 #include "runtime/support/Memory.h"
 #include "tools/lockstep-benchmark/Timing.h"
 
@@ -28,11 +30,15 @@ static std::string cpuName() {
   return "unknown CPU";
 }
 
-Machine Machine::here() {
-  constexpr long usualCache = 1 << 20;
+Machine Machine::of(const runtime::Device &device) {
+  constexpr uint64_t usualCache = 1 << 20;
+  if (!device.isHost()) {
+    runtime::DeviceInfo info = device.info();
+    return {info.name, 1, info.cacheBytes ? info.cacheBytes : usualCache};
+  }
   long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
   return {cpuName(), runtime::availableCpus(),
-          uint64_t(cache > 0 ? cache : usualCache)};
+          cache > 0 ? uint64_t(cache) : usualCache};
 }
 
 namespace {
@@ -99,6 +105,33 @@ Expected<double> measureMemory(unsigned cores) {
   if (!seconds)
     return seconds.status();
   return 2.0 * Copiers::bytes * cores / *seconds;
+}
+
+Expected<double> measureMemory(runtime::Device &device) {
+  constexpr int repetitions = 10, samples = 5;
+  std::unique_ptr<runtime::DeviceMemory> memory;
+  LOCKSTEP_RETURN_IF_ERROR(
+      device.allocate(/*count=*/2, Copiers::bytes).moveTo(memory));
+  std::unique_ptr<runtime::Timestamp> begin, end;
+  LOCKSTEP_RETURN_IF_ERROR(device.createTimestamp().moveTo(begin));
+  LOCKSTEP_RETURN_IF_ERROR(device.createTimestamp().moveTo(end));
+  std::vector<double> times;
+  for (int sample = 0; sample < samples; ++sample) {
+    LOCKSTEP_RETURN_IF_ERROR(
+        runtime::transfer(device, [&](runtime::Queue &queue) {
+          queue.record(*begin);
+          for (int i = 0; i < repetitions; ++i)
+            queue.copy({memory->block(0), memory->block(1), 1, Copiers::bytes,
+                        Copiers::bytes, Copiers::bytes});
+          queue.record(*end);
+        }));
+    Expected<double> seconds = end->secondsSince(*begin);
+    if (!seconds)
+      return seconds.status();
+    times.push_back(*seconds);
+  }
+  return 2.0 * Copiers::bytes * repetitions /
+         runtime::medianOf(std::move(times));
 }
 
 } // namespace lockstep::tools

@@ -37,21 +37,21 @@ static double distance(std::span<const StepSample> steps,
 }
 
 /// Changes one rate after the other by a factor, as long as that makes
-/// `distanceOf` smaller, and then by smaller factors.
+/// `distanceOf` smaller, and then by smaller factors. It is infinite for rates
+/// that are not valid.
 template <typename DistanceOf>
-static void descend(Topology &machine, double factor, DistanceOf distanceOf) {
-  constexpr double lastFactor = 1.001, leastLaunch = 1e-9;
-  ComputeRates &rates = machine.compute;
+static void descend(std::span<double *const> rates, double factor,
+                    DistanceOf distanceOf) {
+  constexpr double lastFactor = 1.001;
   double least = distanceOf();
   while (factor > lastFactor) {
     bool isBetter = false;
-    for (double *rate : {&rates.flopsPerSecond, &rates.bytesPerSecond,
-                         &rates.launchSeconds, &machine.cacheBytesPerSecond})
+    for (double *rate : rates)
       for (double change : {factor, 1 / factor}) {
         double before = *rate;
         *rate *= change;
         double found = distanceOf();
-        if (found < least && rates.launchSeconds >= leastLaunch) {
+        if (found < least) {
           least = found;
           isBetter = true;
         } else {
@@ -66,11 +66,48 @@ static void descend(Topology &machine, double factor, DistanceOf distanceOf) {
 void fitRates(std::span<const StepSample> steps, Topology &machine) {
   machine.compute = {
       .flopsPerSecond = 5e10, .bytesPerSecond = 1e10, .launchSeconds = 1e-8};
+  // What copies take, if the tensors of all kernels fit into the cache.
+  if (std::isfinite(machine.memoryBytesPerSecond))
+    machine.compute.bytesPerSecond =
+        machine.memoryBytesPerSecond / double(machine.cores);
   machine.cacheBytesPerSecond = 5e10;
+  ComputeRates &compute = machine.compute;
+  std::array<double *, 4> rates{&compute.flopsPerSecond,
+                                &compute.bytesPerSecond, &compute.launchSeconds,
+                                &machine.cacheBytesPerSecond};
+  auto distanceOf = [&](double exponent) {
+    constexpr double leastLaunch = 1e-9;
+    return compute.launchSeconds < leastLaunch
+               ? std::numeric_limits<double>::infinity()
+               : distance(steps, machine, exponent);
+  };
   // Squares lead near to the rates from anywhere, but a few kernels that no
   // rate fits shift their minimum; that of the distances themselves, less.
-  descend(machine, 4, [&] { return distance(steps, machine, 2); });
-  descend(machine, 1.5, [&] { return distance(steps, machine, 1); });
+  descend(rates, 4, [&] { return distanceOf(2); });
+  descend(rates, 1.5, [&] { return distanceOf(1); });
+}
+
+runtime::Link fitLink(std::span<const CollectiveTime> times) {
+  Topology devices;
+  devices.levels = {
+      {.name = "", .link = {.latency = 1e-5, .secondsPerByte = 1e-10}}};
+  runtime::Link &link = devices.levels.front().link;
+  std::array<double *, 2> rates{&link.latency, &link.secondsPerByte};
+  auto distanceOf = [&](double exponent) {
+    double sum = 0;
+    for (const CollectiveTime &time : times)
+      if (time.seconds > 0)
+        sum += std::pow(
+            std::abs(std::log(runtime::collectiveSeconds(
+                                  devices, artifact::CollectiveKind::all_reduce,
+                                  time.replicas, time.bytes) /
+                              time.seconds)),
+            exponent);
+    return sum;
+  };
+  descend(rates, 4, [&] { return distanceOf(2); });
+  descend(rates, 1.5, [&] { return distanceOf(1); });
+  return link;
 }
 
 namespace {

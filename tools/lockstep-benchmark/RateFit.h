@@ -29,7 +29,8 @@ struct StepSample {
 /// times of kernels. The distance of a kernel is the logarithm of a ratio, so
 /// that a few that are far from all others, such as a reduction that is not
 /// vectorized, do not matter. Sets the rates, and the bandwidth of the cache,
-/// in `machine`, which has everything else. There is a kernel.
+/// in `machine`, which has everything else. A rate that no kernel depends on is
+/// that of copies, for memory, or else meaningless. There is a kernel.
 void fitRates(std::span<const StepSample> steps, runtime::Topology &machine);
 
 /// What a collective of p replicas with operands of n bytes takes: `latency` +
@@ -42,6 +43,11 @@ struct CollectiveRates {
            double(replicas + 1) * double(bytes) * perByte;
   }
 };
+
+/// A link by which the cost model of replicas with devices of their own is
+/// nearest to the measured times: as in `fitRates`. There is a time that is
+/// not 0.
+runtime::Link fitLink(std::span<const CollectiveTime> times);
 
 /// The rates with the least squares of relative errors.
 CollectiveRates fitCollectives(std::span<const CollectiveTime> times);

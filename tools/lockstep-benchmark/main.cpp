@@ -64,6 +64,17 @@ int main(int argc, char **argv) {
       ->type_name("N,N,...")
       ->delimiter(',')
       ->check(CLI::Range(uint32_t(2), uint32_t(1024)));
+  app.add_option("--device", options.placement.device,
+                 "where programs are executed: cpu, or the name of a plugin "
+                 "(default: LOCKSTEP_DEVICE of the environment, else cpu)")
+      ->type_name("DEVICE");
+  app.add_flag("--separate", options.placement.isSeparate,
+               "measure the collectives of replicas that have an executor, and "
+               "a device, of their own");
+  app.add_option("--transport", options.placement.transport,
+                 "with --separate, how executors reach each other (default: "
+                 "LOCKSTEP_TRANSPORT of the environment, else threads)")
+      ->type_name("NAME");
   app.add_option("--name", options.name,
                  "name of the topology (default: calibrated)")
       ->type_name("NAME");

@@ -47,7 +47,7 @@ Status CudaContext::initialize(int ordinal) {
       result = api.cuDeviceGetAttribute(&value, attribute, device);
   };
   std::array<char, 256> text{};
-  int processors = 1;
+  int processors = 1, cache = 0;
   result = api.cuDeviceGet(&device, ordinal);
   if (result == CUDA_SUCCESS)
     result = api.cuDeviceGetName(text.data(), int(text.size() - 1), device);
@@ -55,6 +55,8 @@ Status CudaContext::initialize(int ordinal) {
   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, ofDevice.major);
   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, ofDevice.minor);
   attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, processors);
+  attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, cache);
+  cacheBytes = uint64_t(std::max(cache, 0));
   multiprocessorCount = uint32_t(std::max(processors, 1));
   if (result == CUDA_SUCCESS && ofDevice < leastCapability)
     return unsupported(fmt::format(

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
 #define LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
 
+#include "runtime/device/Device.h"
 #include "runtime/device/cuda/CudaTarget.h"
 #include "runtime/device/cuda/DriverApi.h"
 
@@ -45,6 +46,7 @@ public:
 
   /// "GPU 0 'NVIDIA H100'"
   std::string name() const;
+  DeviceInfo info() const { return {deviceName, cacheBytes}; }
   ComputeCapability capability() const { return ofDevice; }
   uint32_t multiprocessors() const { return multiprocessorCount; }
 
@@ -119,6 +121,7 @@ private:
   std::string deviceName;
   ComputeCapability ofDevice;
   uint32_t multiprocessorCount = 1;
+  uint64_t cacheBytes = 0;
   std::mutex mutex;
   Unused unused;
   unsigned releasesHeld = 0;

@@ -105,6 +105,7 @@ public:
   }
 
   std::string_view kind() const override { return "cuda"; }
+  DeviceInfo info() const override { return context->info(); }
   bool isHost() const override { return false; }
   bool canRecord() const override { return true; }
 

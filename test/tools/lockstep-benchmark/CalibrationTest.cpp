@@ -88,7 +88,7 @@ TEST(Calibration, SaysWhereItComesFrom) {
   EXPECT_EQ(
       json["sources"],
       nlohmann::ordered_json({"measured by lockstep-benchmark --calibrate on " +
-                              Machine::here().cpu}));
+                              Machine::of(**openDevice("cpu")).name}));
   std::vector<std::string> keys;
   for (const auto &[key, value] : json.items())
     if (key != "rendezvous_seconds")
@@ -104,7 +104,62 @@ TEST(Calibration, SaysWhereItComesFrom) {
   EXPECT_NE(text.find(file.path), std::string::npos);
 }
 
+// A device with queues is one core for all replicas.
+TEST(Calibration, OfADevice) {
+  TestProgram program = makeStep();
+  TemporaryFile file = save(program);
+  Expected<Calibration> found =
+      Calibration::measure({.artifacts = {file.path},
+                            .replicas = {2},
+                            .placement = {.device = "simulated:7"}});
+  ASSERT_TRUE(found) << found.status().message();
+  EXPECT_EQ(found->topology.cores, 1U);
+  EXPECT_TRUE(found->topology.reducesOnCompute);
+  EXPECT_GT(found->topology.memoryBytesPerSecond, 1e6);
+  EXPECT_TRUE(Topology::parse(found->toJson()));
+  EXPECT_NE(found->toJson().find("--calibrate on simulated\""),
+            std::string::npos);
+  std::string text = found->toText();
+  EXPECT_TRUE(text.starts_with("simulated, 1.00 MiB of cache\n")) << text;
+  EXPECT_NE(text.find("GB/s copied\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("core"), std::string::npos) << text;
+}
+
+// Replicas with executors of their own are connected by a link.
+TEST(Calibration, OfSeparateExecutors) {
+  TestProgram program = makeStep();
+  TemporaryFile two = save(program);
+  Placement separate{.device = "cpu", .isSeparate = true};
+  EXPECT_EQ(
+      Calibration::measure({.artifacts = {two.path}, .placement = separate})
+          .status()
+          .message(),
+      two.path + ": expected an artifact of one replica, which has a device of "
+                 "its own, found 2 replicas");
+  TestProgram alone(1);
+  alone.program->name = "step";
+  for (auto &kernel : alone.writer.tables.kernels)
+    kernel->flops = kernel->bytes = 256;
+  uint32_t input = alone.input("x", ElementType::f32, {16384});
+  alone.launch("twice_tiles", {input},
+               {alone.buffer(Space::replica, ElementType::f32, {16384})});
+  alone.ret();
+  TemporaryFile one = save(alone);
+  Expected<Calibration> found = Calibration::measure(
+      {.artifacts = {one.path}, .replicas = {2}, .placement = separate});
+  ASSERT_TRUE(found) << found.status().message();
+  EXPECT_FALSE(found->topology.reducesOnCompute);
+  ASSERT_EQ(found->topology.levels.size(), 1U);
+  EXPECT_EQ(found->topology.levels[0].name, "executors");
+  EXPECT_TRUE(Topology::parse(found->toJson()));
+  EXPECT_NE(found->toText().find("\n  message "), std::string::npos);
+}
+
 TEST(Calibration, Errors) {
+  Expected<Calibration> noDevice = Calibration::measure(
+      {.artifacts = {"no/such/file"}, .placement = {.device = "abacus"}});
+  EXPECT_NE(noDevice.status().message().find("abacus"), std::string::npos)
+      << noDevice.status().message();
   EXPECT_EQ(errorOf("no/such/file"),
             "cannot open artifact 'FILE': No such file or directory");
   TestProgram unknown = makeStep(/*hasCosts=*/false);

@@ -98,4 +98,25 @@ TEST(RateFit, KeepsRatesOfCollectivesPositive) {
   EXPECT_EQ(fitCollectives({}).latency, 0);
 }
 
+// The link that has made the times, which differ by a part of them.
+TEST(FitLink, isFound) {
+  Topology devices;
+  devices.levels = {
+      {.name = "", .link = {.latency = 7e-6, .secondsPerByte = 1 / 2e11}}};
+  std::vector<CollectiveTime> times;
+  double noise = 1.02;
+  for (uint32_t replicas : {2, 4, 8})
+    for (uint64_t bytes : {4, 4 << 10, 512 << 10, 16 << 20, 64 << 20}) {
+      double seconds = collectiveSeconds(
+          devices, lockstep::artifact::CollectiveKind::all_reduce, replicas,
+          bytes);
+      times.push_back({replicas, bytes, seconds * noise});
+      noise = 1 / noise;
+    }
+  times.push_back({2, 4, 0});
+  Link found = fitLink(times);
+  EXPECT_NEAR(found.latency, 7e-6, 0.03 * 7e-6);
+  EXPECT_NEAR(found.secondsPerByte, 1 / 2e11, 0.03 / 2e11);
+}
+
 } // namespace
