@@ -228,7 +228,8 @@ LOCKSTEP_EXPORT size_t lockstep_input_size(const lockstep_session *session,
                                            uint32_t program);
 /* Sets the address `data` from which a replica reads its batch:
  * lockstep_input_size bytes, aligned to 64, which must stay valid and unchanged
- * during following runs, until bound again. */
+ * during following runs, until bound again; since the announcement if it was
+ * announced. */
 LOCKSTEP_EXPORT lockstep_status lockstep_input_bind(lockstep_session *session,
                                                     uint32_t program,
                                                     uint32_t replica,
@@ -237,7 +238,7 @@ LOCKSTEP_EXPORT lockstep_status lockstep_input_bind(lockstep_session *session,
 /* Says that `data` will probably be bound for the run after the next one: a GPU
  * gets the batch during the next run, if this is said for all replicas that an
  * executor has. Without effect before the first run. The memory must not change
- * from the next run until a run in which it is bound, if there is one, ends. */
+ * from now on until a run in which it is bound, if there is one, ends. */
 LOCKSTEP_EXPORT lockstep_status
 lockstep_input_announce(lockstep_session *session, uint32_t program,
                         uint32_t replica, const void *data);

@@ -24,7 +24,8 @@ static_assert(AlignedBytes::alignment >= Session::inputAlignment);
 namespace {
 
 constexpr uint64_t ringBytes = 64 << 20;
-constexpr uint64_t fewestSlots = 2, mostSlots = 16;
+/// One is in use, one is the next, which may be peeked at, and one is filled.
+constexpr uint64_t fewestSlots = 3, mostSlots = 16;
 
 } // namespace
 
@@ -64,6 +65,11 @@ private:
 
   void produce();
   uint64_t inUse() const { return produced - (taken == 0 ? 0 : taken - 1); }
+  /// The producer sleeps until half of the ring is free, so that there is one
+  /// wake-up for several steps, but not when the next batch has been taken.
+  bool hasRoom() const {
+    return inUse() <= std::max<uint64_t>(2, slots.size() / 2);
+  }
 
   std::vector<Slot> slots;
   std::chrono::nanoseconds deadline;
@@ -86,7 +92,6 @@ Status Batches::Impl::start(const BatchOptions &options) {
   if (!size)
     return invalidArgument(
         "the size of a global batch does not fit into 64 bits");
-  // One slot is in use while another one is filled, so there are at least two.
   uint64_t count = options.slots
                        ? std::max<uint64_t>(options.slots, fewestSlots)
                        : std::clamp(ringBytes / std::max<uint64_t>(*size, 1),
@@ -115,11 +120,8 @@ void Batches::Impl::produce() {
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
     if (inUse() == slots.size()) {
-      // Woken only when half of the ring is free: one wake-up for several
-      // steps.
       producerSleeps = true;
-      slotFreed.wait(
-          lock, [this] { return stopping || inUse() <= slots.size() / 2; });
+      slotFreed.wait(lock, [this] { return stopping || hasRoom(); });
       producerSleeps = false;
     }
     if (stopping)
@@ -142,7 +144,7 @@ void Batches::Impl::produce() {
 Expected<const Batch *> Batches::Impl::next() {
   std::unique_lock<std::mutex> lock(mutex);
   ++taken; // Also releases the previous batch.
-  if (producerSleeps && inUse() <= slots.size() / 2)
+  if (producerSleeps && hasRoom())
     slotFreed.notify_one();
   if (produced < taken) {
     RunningTime time(clock, deadline / 8);

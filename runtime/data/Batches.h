@@ -63,8 +63,8 @@ struct BatchOptions {
   /// Used in `train` only.
   uint64_t seed = 0;
   DataCursor start = {};
-  /// The maximum number of prefetched global batches; 0: 2 to 16, as fit into
-  /// 64 MiB.
+  /// The maximum number of prefetched global batches, at least 3; 0: 3 to 16,
+  /// as fit into 64 MiB.
   unsigned slots = 0;
   /// Longest wait for a batch.
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);

@@ -9,9 +9,8 @@
 namespace lockstep::runtime {
 
 Expected<std::unique_ptr<BatchTransfer>>
-BatchTransfer::create(Device &device, uint32_t replicas, uint64_t bytes,
-                      bool sendsAhead) {
-  std::unique_ptr<BatchTransfer> made(new BatchTransfer());
+BatchTransfer::create(Device &device, uint32_t replicas, uint64_t bytes) {
+  std::unique_ptr<BatchTransfer> made(new BatchTransfer(device));
   // That of the memory of a GPU, on which kernels rely for wide accesses.
   constexpr uint64_t alignment = 256;
   made->bytes = bytes;
@@ -20,17 +19,31 @@ BatchTransfer::create(Device &device, uint32_t replicas, uint64_t bytes,
   made->announced.assign(replicas, nullptr);
   LOCKSTEP_RETURN_IF_ERROR(
       device.allocate(1, made->size()).moveTo(made->current));
-  for (Slot &slot : made->slots) {
-    LOCKSTEP_RETURN_IF_ERROR(
-        device.allocateHost(made->size()).moveTo(slot.host));
-    if (sendsAhead)
-      LOCKSTEP_RETURN_IF_ERROR(
-          device.allocate(1, made->size()).moveTo(slot.device));
-  }
-  made->arrived = device.createEvent({});
-  if (sendsAhead)
-    LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(made->ahead));
+  LOCKSTEP_RETURN_IF_ERROR(
+      device.allocateHost(made->size()).moveTo(made->slots[0].host));
   return made;
+}
+
+Status BatchTransfer::prepareAhead() {
+  LOCKSTEP_RETURN_IF_ERROR(device.allocateHost(size()).moveTo(slots[1].host));
+  for (Slot &slot : slots)
+    LOCKSTEP_RETURN_IF_ERROR(device.allocate(1, size()).moveTo(slot.device));
+  LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(ahead));
+  arrived = device.createEvent({});
+  return Status::success();
+}
+
+void BatchTransfer::announce(uint32_t replica, const std::byte *batch) {
+  if (bytes == 0 || !whyNot.empty())
+    return;
+  if (!ahead)
+    if (Status status = prepareAhead(); !status.ok()) {
+      whyNot = status.message();
+      for (Slot &slot : slots)
+        slot.device.reset();
+      return;
+    }
+  announced[replica] = batch;
 }
 
 std::byte *BatchTransfer::address(uint32_t replica) const {
@@ -38,10 +51,9 @@ std::byte *BatchTransfer::address(uint32_t replica) const {
 }
 
 const std::byte *
-BatchTransfer::stage(const std::vector<const std::byte *> &batches) {
-  // The run before has read the other one, and has ended.
-  filled = 1 - filled;
-  std::byte *to = slots[filled].host->data();
+BatchTransfer::stage(uint32_t slot,
+                     const std::vector<const std::byte *> &batches) {
+  std::byte *to = slots[slot].host->data();
   for (uint32_t i = 0; i < batches.size(); ++i)
     if (batches[i])
       std::memcpy(to + i * stride, batches[i], bytes);
@@ -60,17 +72,18 @@ Status BatchTransfer::begin(Queue &queue) {
   // What was sent in vain may still be read from page-locked memory.
   if (isBusy())
     LOCKSTEP_RETURN_IF_ERROR(ahead->finish());
-  queue.upload(current->block(0), stage(bound), size());
+  queue.upload(current->block(0), stage(filled, bound), size());
   return status();
 }
 
 void BatchTransfer::sendAhead() {
   std::vector<const std::byte *> batches(bound.size(), nullptr);
   std::swap(batches, announced);
-  if (bytes == 0 || !ahead ||
-      std::ranges::find(batches, nullptr) != batches.end())
+  if (std::ranges::find(batches, nullptr) != batches.end())
     return;
-  const std::byte *from = stage(batches);
+  // The run before, which has ended, has read the other slot.
+  filled = 1 - filled;
+  const std::byte *from = stage(filled, batches);
   ahead->upload(slots[filled].device->block(0), from, size());
   ahead->record(*arrived);
   sent = std::move(batches);

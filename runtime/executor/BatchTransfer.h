@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace lockstep::runtime {
@@ -31,11 +32,10 @@ namespace lockstep::runtime {
 /// Destroyed after the queues of the program. Not thread-safe.
 class BatchTransfer {
 public:
-  /// For batches of `bytes` bytes each. If not `sendsAhead`, `announce` has no
-  /// effect, and there is no memory for its batches. Error: out of memory of
-  /// the device or the host, or the device has no more queues.
+  /// For batches of `bytes` bytes each. Error: out of memory of the device or
+  /// the host.
   static Expected<std::unique_ptr<BatchTransfer>>
-  create(Device &device, uint32_t replicas, uint64_t bytes, bool sendsAhead);
+  create(Device &device, uint32_t replicas, uint64_t bytes);
 
   /// Where a replica reads its batch, on the device.
   std::byte *address(uint32_t replica) const;
@@ -45,10 +45,11 @@ public:
     bound[replica] = batch;
   }
   /// The batch that is probably bound after the next run. Only batches that are
-  /// announced for all replicas are sent ahead.
-  void announce(uint32_t replica, const std::byte *batch) {
-    announced[replica] = batch;
-  }
+  /// announced for all replicas are sent ahead, and only if there is memory for
+  /// them, which the first call allocates.
+  void announce(uint32_t replica, const std::byte *batch);
+  /// Why batches are not sent ahead; empty if they are, or none was announced.
+  const std::string &obstacle() const { return whyNot; }
 
   /// Before a run: commands that follow on the queue find the bound batches at
   /// `address`. The device has executed the run before. Error: batches could
@@ -59,20 +60,24 @@ public:
   /// The first error of what was sent ahead.
   Status status() const { return ahead ? ahead->status() : Status::success(); }
   /// Whether the device still transfers batches.
-  bool isBusy() const { return !arrived->isComplete(); }
+  bool isBusy() const { return ahead && !arrived->isComplete(); }
 
 private:
-  BatchTransfer() = default;
-  /// Copies batches of all replicas into page-locked memory that the device
+  explicit BatchTransfer(Device &device) : device(device) {}
+  Status prepareAhead();
+  /// Copies batches of all replicas into page-locked memory, which the device
   /// does not read.
-  const std::byte *stage(const std::vector<const std::byte *> &batches);
+  const std::byte *stage(uint32_t slot,
+                         const std::vector<const std::byte *> &batches);
 
+  Device &device;
   uint64_t bytes = 0, stride = 0;
   /// All replicas.
   uint64_t size() const { return stride * bound.size(); }
   std::unique_ptr<DeviceMemory> current;
   /// A run reads what was sent into one of them before, while the other one is
-  /// filled for the next run.
+  /// filled for the next run. Until a batch is announced, there is only the
+  /// page-locked memory of the first one.
   struct Slot {
     std::unique_ptr<HostMemory> host;
     std::unique_ptr<DeviceMemory> device;
@@ -83,7 +88,9 @@ private:
   /// The batches that `filled` has; empty if it has none for the next run.
   std::vector<const std::byte *> sent;
   std::unique_ptr<Event> arrived;
-  /// Null if nothing is sent ahead. Destroyed first: it waits for its commands.
+  std::string whyNot;
+  /// Null until a batch is announced. Destroyed first: it waits for its
+  /// commands.
   std::unique_ptr<Queue> ahead;
 };
 

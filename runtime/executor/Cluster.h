@@ -177,7 +177,7 @@ public:
 
   /// See `Session::recording`; of the first executor that is here.
   RecordingInfo recording(ProgramId program) const;
-  /// See `Module::note`; of the first executor that is here and has one.
+  /// See `Session::deviceNote`; of the first executor that is here and has one.
   std::string deviceNote() const;
 
   /// Waiting workers of all executors; see `Session::idleWorkers`.

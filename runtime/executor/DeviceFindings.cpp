@@ -51,8 +51,12 @@ Expected<NonFinite> DeviceFindings::searchNow(uint32_t replica,
   NonFinite result;
   FiniteSearch search = makeSearch(replica, slots, buffer, elements);
   auto *finding = reinterpret_cast<std::byte *>(search.finding);
+  // The replica may wait for a collective whose result is searched.
+  std::unique_ptr<Event> before = state.queued->queues->device->createEvent({});
+  state.queued->queues->replicas[replica].queue->record(*before);
   LOCKSTEP_RETURN_IF_ERROR(
       transfer(*state.queued->queues->device, [&](Queue &queue) {
+        queue.wait(*before);
         queue.fill(finding, sizeof(result), uint32_t(NonFinite::none));
         queue.search(search);
         queue.download(reinterpret_cast<std::byte *>(&result), finding,
@@ -61,21 +65,7 @@ Expected<NonFinite> DeviceFindings::searchNow(uint32_t replica,
   return result;
 }
 
-void DeviceFindings::advance(uint32_t replica, uint64_t clock) {
-  uint64_t own = orders[replica] >> clockShift;
-  orders[replica] = (std::max(own, clock) + 1) << clockShift;
-}
-
-void DeviceFindings::arrives(uint32_t replica, uint32_t channel,
-                             bool executesSection) {
-  std::lock_guard<std::mutex> lock(mutex);
-  uint64_t &clock = channelClocks[channel];
-  clock = std::max(clock, orders[replica] >> clockShift);
-  if (executesSection)
-    advance(replica, clock);
-}
-
-void DeviceFindings::sectionEnds(uint32_t replica, uint32_t channel) {
+void DeviceFindings::publish(uint32_t replica, uint32_t channel) {
   std::lock_guard<std::mutex> lock(mutex);
   uint64_t &clock = channelClocks[channel];
   clock = std::max(clock, orders[replica] >> clockShift);
@@ -83,7 +73,9 @@ void DeviceFindings::sectionEnds(uint32_t replica, uint32_t channel) {
 
 void DeviceFindings::passes(uint32_t replica, uint32_t channel) {
   std::lock_guard<std::mutex> lock(mutex);
-  advance(replica, channelClocks[channel]);
+  uint64_t clock =
+      std::max(channelClocks[channel], orders[replica] >> clockShift);
+  orders[replica] = (clock + 1) << clockShift;
 }
 
 Expected<std::vector<NonFinite>> DeviceFindings::read(uint32_t replica) const {

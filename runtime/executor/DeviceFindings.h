@@ -42,10 +42,11 @@ public:
                                 const artifact::Buffer &buffer,
                                 uint64_t elements) const;
 
-  /// See `Observer`. A replica that executes a section sees what all others
-  /// have computed before.
-  void arrives(uint32_t replica, uint32_t channel, bool executesSection);
-  void sectionEnds(uint32_t replica, uint32_t channel);
+  /// What a replica has computed so far precedes what others compute after
+  /// `passes`: when it arrives at a collective or section, and at the end of a
+  /// section that it has executed. The section itself reads what others have
+  /// computed only from collectives and sections that its replica has passed.
+  void publish(uint32_t replica, uint32_t channel);
   void passes(uint32_t replica, uint32_t channel);
 
   /// After a run. Error: the device has failed.
@@ -56,7 +57,6 @@ private:
   FiniteSearch makeSearch(uint32_t replica, uint32_t slot,
                           const artifact::Buffer &buffer,
                           uint64_t elements) const;
-  void advance(uint32_t replica, uint64_t clock);
 
   const ProgramState &state;
   uint32_t slots = 0;

@@ -126,7 +126,7 @@ Status FiniteChecker::prepareDevice() {
             .moveTo(device->findings));
   }
   const std::optional<RecordedRun> &recorded = state->queued->recorded;
-  isDeferred = recorded && recorded->obstacle().empty() && !hasOthers;
+  isDeferred = recorded && recorded->isRepeatable() && !hasOthers;
   if (isDeferred)
     device->findings->begin();
   return Status::success();
@@ -143,18 +143,15 @@ Status FiniteChecker::commandEnds(const Replica &replica, uint32_t command) {
   return pending[replica.index].status;
 }
 
-Status FiniteChecker::arrives(const Replica &replica, uint32_t command,
-                              bool last) {
-  const Instruction &instruction = state->program.code[command];
+Status FiniteChecker::arrives(const Replica &replica, uint32_t command, bool) {
   if (isDeferred)
-    device->findings->arrives(replica.index, instruction.a,
-                              last && instruction.opcode == Opcode::once);
+    device->findings->publish(replica.index, state->program.code[command].a);
   return Status::success();
 }
 
 void FiniteChecker::sectionEnds(const Replica &replica, uint32_t channel) {
   if (isDeferred)
-    device->findings->sectionEnds(replica.index, channel);
+    device->findings->publish(replica.index, channel);
 }
 
 void FiniteChecker::passes(const Replica &replica, uint32_t channel) {

@@ -15,7 +15,9 @@
 // the commands of a run, and the origin is found at the end of the run, whose
 // later commands have been executed: see `DeviceFindings`. If the host decides
 // by data what is executed, or other executors get results meanwhile, each
-// replica waits for the check of each command instead.
+// replica waits for the check of each command instead. Of a command that a run
+// repeats, what it has read is named only if no earlier repetition has read a
+// NaN or an infinity.
 //
 // Scratch of kernels and copies are not checked.
 //

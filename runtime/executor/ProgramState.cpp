@@ -50,8 +50,7 @@ Status ProgramState::allocateQueued(EventCount &events) {
   Device &device = *memory.device;
   queued = std::make_unique<QueuedProgram>();
   LOCKSTEP_RETURN_IF_ERROR(
-      BatchTransfer::create(device, replicaCount, program.tables->input_size(),
-                            /*sendsAhead=*/!program.loadsBatches)
+      BatchTransfer::create(device, replicaCount, program.tables->input_size())
           .moveTo(queued->batches));
   LOCKSTEP_RETURN_IF_ERROR(device.allocate(replicaCount, sizeof(Replica::rank))
                                .moveTo(queued->ranks));

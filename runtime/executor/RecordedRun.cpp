@@ -78,6 +78,7 @@ RecordedRun::RecordedRun(ProgramState &state, uint32_t mostReplicas)
     reason = "there are too many commands";
   if (reason.empty() && !state.transport->canRecord())
     reason = "the transport cannot exchange all collectives between devices";
+  repeatable = reason.empty();
 }
 
 DeviceQueues &RecordedRun::queues() const { return *state.queued->queues; }
@@ -130,7 +131,7 @@ Status RecordedRun::planOutputs() {
   for (uint32_t i = 0; tables.outputs() && i < tables.outputs()->size(); ++i) {
     const artifact::Buffer *buffer =
         tables.buffers()->Get(tables.outputs()->Get(i)->buffer());
-    // Of a variable, the host has a copy of its own.
+    // Other programs may change a variable.
     if (buffer->space() != artifact::Space::replica &&
         buffer->space() != artifact::Space::shared)
       continue;

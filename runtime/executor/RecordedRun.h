@@ -34,6 +34,9 @@ public:
   /// device may also have refused a recording. Empty if runs are recorded, or
   /// will be.
   const std::string &obstacle() const { return reason; }
+  /// Whether commands are the same in every run, even if the device has refused
+  /// to record them.
+  bool isRepeatable() const { return repeatable; }
   bool isRecorded() const { return graph != nullptr; }
   /// Whether commands are recorded that replicas enqueue.
   bool isRecording() const { return recording; }
@@ -75,6 +78,7 @@ private:
 
   ProgramState &state;
   std::string reason;
+  bool repeatable = false;
   bool hasRun = false;
   bool recording = false;
   /// Instances of each channel that are complete before the recording.

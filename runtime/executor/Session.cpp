@@ -251,7 +251,17 @@ RecordingInfo Session::recording(ProgramId program) const {
   return {recorded.isRecorded(), recorded.obstacle()};
 }
 
-std::string Session::deviceNote() const { return impl->module->note(); }
+std::string Session::deviceNote() const {
+  std::string note = impl->module->note();
+  for (const std::unique_ptr<ProgramState> &state : impl->states)
+    if (state && state->queued && !state->queued->batches->obstacle().empty()) {
+      note += fmt::format("{}batches are not transferred ahead: {}",
+                          note.empty() ? "" : "; ",
+                          state->queued->batches->obstacle());
+      break;
+    }
+  return note;
+}
 
 void Session::commit() { impl->executor->commit(); }
 

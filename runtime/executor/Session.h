@@ -283,7 +283,8 @@ public:
 
   /// Sets the address `base` from which a replica reads its batch: `inputSize`
   /// bytes, aligned to `inputAlignment`, owned by the caller, who must keep it
-  /// unchanged until `run` returns; until the process exits if a run has missed
+  /// unchanged until `run` returns (and since `announceInput`, if it was
+  /// announced); until the process exits if a run has missed
   /// its deadline or was interrupted, since a kernel that was left behind may
   /// still read it. Stays bound for the following runs until it is bound again.
   Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
@@ -291,8 +292,9 @@ public:
   /// Says that `base` will probably be bound for the run after the next one, so
   /// that a device with memory of its own can get the batch during the next
   /// run. Only if it is said for all replicas that are here; without effect
-  /// before the first run. The memory must not change from the next run until a
-  /// run in which it is bound, if there is one, returns.
+  /// before the first run, and if there is no memory for it (`deviceNote`). The
+  /// batch must not change from now on until a run for which it is bound
+  /// returns; if it is bound for none, until the next run has returned.
   Status announceInput(ProgramId program, unsigned replica,
                        const std::byte *base);
 
@@ -323,7 +325,8 @@ public:
 
   /// The state after the last run of the program.
   RecordingInfo recording(ProgramId program) const;
-  /// See `Module::note`.
+  /// What the device does in another manner than it was asked to, after runs;
+  /// empty if nothing.
   std::string deviceNote() const;
 
   /// Workers of the current run that wait because no replica is runnable. If it

@@ -1,5 +1,7 @@
 """Steps that a GPU has recorded as a graph, on the stand-in for its driver."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -81,6 +83,58 @@ def test_steps_are_recorded(calls, examples, compiled, executors, options):
     assert again == found
     if executors == 1:
         assert 3 * sum(recorded.values()) < sum(each.values())
+
+
+# The least memory in which the step can be executed has no room for the batches
+# of the next one, without which it is executed, too.
+def test_batches_without_memory(gpu, losses, examples, compiled):
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    example = examples("digits-mlp")
+    expected = losses(gpu, artifact, example, 4, "--device=cuda")
+    memory = 1 << 16
+    for _ in range(20):
+        limit = {"LOCKSTEP_CUDA_MEMORY": str(memory)}
+        done = gpu(
+            artifact,
+            *example.arguments(4, "/dev/null"),
+            "--device=cuda",
+            check=False,
+            **limit,
+        )
+        missing = re.search(
+            r"error: .*out of memory .*: expected (\d+) bytes, (\d+) of",
+            done.stderr,
+        )
+        if not missing:
+            break
+        memory += int(missing[1]) - int(missing[2])
+    assert done.returncode == 0, done.stderr
+    assert (
+        "lockstep-run: batches are not transferred ahead: out of memory on GPU 0 'Lockstep CUDA stand-in': expected "
+        in done.stderr
+    )
+    found = losses(gpu, artifact, example, 4, "--device=cuda", **limit)
+    assert found == expected
+
+
+# A step and an evaluation have graphs of their own, and batches that are
+# transferred ahead.
+def test_evaluations_between_steps(gpu, examples, compiled, tmp_path):
+    example = examples("digits-mlp")
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    found = []
+    for options in [], ["--no-recording"], ["--fill-memory", "--check-finite"]:
+        metrics = tmp_path / "metrics.jsonl"
+        gpu(
+            artifact,
+            *example.arguments(60, metrics),
+            f"--eval-data={example.folder / 'test.npz'}",
+            "--device=cuda",
+            *options,
+        )
+        found.append(metrics.read_text())
+    assert found[0].count("evaluate") == 3
+    assert found[1] == found[0] and found[2] == found[0]
 
 
 # The GPU checks values, in the graph.

@@ -2,6 +2,8 @@
 
 #include "TestProgram.h"
 
+#include "runtime/executor/BatchTransfer.h"
+
 #include <cstdlib>
 #include <cstring>
 
@@ -159,6 +161,21 @@ TEST_P(BatchTransfers, areAnnouncedForAllReplicas) {
     bind(second);
     expectRun(60);
   }
+}
+
+// The device has no queue for them, as if there were no memory: each run
+// transfers its batch itself.
+TEST(AnnouncedBatches, withoutMemory) {
+  std::shared_ptr<Device> device = *openDevice("cpu");
+  std::unique_ptr<BatchTransfer> transfer =
+      *BatchTransfer::create(*device, 1, sizeof(Input));
+  Input batch;
+  EXPECT_EQ(transfer->obstacle(), "");
+  transfer->announce(0, batch.bytes());
+  EXPECT_EQ(transfer->obstacle(), "device 'cpu' has no queues");
+  transfer->sendAhead();
+  EXPECT_FALSE(transfer->isBusy());
+  EXPECT_TRUE(transfer->status().ok());
 }
 
 TEST(AnnouncedBatches, ofNoReplica) {

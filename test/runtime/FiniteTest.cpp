@@ -4,6 +4,7 @@
 
 #include "runtime/device/DeviceQueues.h"
 #include "runtime/device/FiniteSearch.h"
+#include "runtime/executor/Cluster.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -389,6 +390,49 @@ TEST_P(FiniteOnDevices, collectivesAndSections) {
                                          : "in command 1 of program 'main'"))
           << text;
     }
+}
+
+// A result is searched when it is there, although the host does not wait for
+// the collective. Before, its memory holds a NaN (`fillMemory`).
+TEST_P(FiniteOnDevices, collectivesBeforeTheHostDecides) {
+  for (bool overflows : {false, true})
+    for (int repeated = 0; repeated < 20; ++repeated) {
+      TestProgram p(2);
+      uint32_t isDone = p.variable("done", ElementType::i1, {});
+      uint32_t a = p.variable("a", ElementType::f32, {16}, true);
+      uint32_t sum = p.buffer(Space::replica, ElementType::f32, {16});
+      uint32_t channel = p.channel();
+      p.start(CollectiveKind::reduce, Reduction::sum, channel, {a}, {sum}, 0, 0,
+              /*root=*/1);
+      p.wait(channel);
+      p.patch(p.branchUnless(isDone));
+      p.ret();
+      SessionOptions given = options();
+      given.fillMemory = true;
+      auto session = p.session(given);
+      for (unsigned replica = 0; overflows && replica < 2; ++replica)
+        set(session->variable("a", replica), 5, 3e38f);
+      std::string text = session->run("main").message();
+      EXPECT_EQ(text, overflows
+                          ? "train.py:42: start reduce sum channel 0 has "
+                            "written inf: replica 1, buffer 2, element [5] of "
+                            "16xf32, in command 0 of program 'main'"
+                          : "");
+    }
+}
+
+// The same with other executors, for which each command is checked at once.
+TEST_P(FiniteOnDevices, collectivesOfSeveralExecutors) {
+  TestProgram p = propagating(2);
+  ClusterOptions given{.session = options(), .executors = 2};
+  given.session.fillMemory = true;
+  Expected<std::unique_ptr<Cluster>> cluster =
+      Cluster::create(p.artifact(), given);
+  ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+  for (int run = 0; run < 5; ++run) {
+    Status status = (*cluster)->run("main");
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
 }
 
 // Where the host decides by data, each command is checked before the next one.

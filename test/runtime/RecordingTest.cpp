@@ -213,6 +213,44 @@ TEST_P(Recording, runsOfAProgram) {
     }
 }
 
+// Small outputs are transferred by what is recorded, others when they are read;
+// several may be one buffer.
+TEST_P(Recording, outputsOfAnySize) {
+  constexpr int64_t elements = 64 * 256;
+  TestProgram p(2);
+  uint32_t large = p.variable("large", ElementType::f32, {elements}, true);
+  uint32_t own = p.variable("own", ElementType::i64, {}, true);
+  uint32_t twiceLarge = p.buffer(Space::replica, ElementType::f32, {elements});
+  uint32_t twiceOwn = p.buffer(Space::replica, ElementType::i64, {});
+  p.launch("twice_tiles", {large}, {twiceLarge});
+  p.launch("add", {own, own}, {twiceOwn});
+  p.output("large", twiceLarge);
+  p.output("own", twiceOwn);
+  p.output("again", twiceOwn);
+  p.ret();
+  auto session = p.session({.device = GetParam()});
+  for (int run = 0; run < 5; ++run) {
+    for (uint32_t r = 0; r < 2; ++r) {
+      int64_t value = 10 * run + r;
+      auto last = float(value);
+      std::ranges::copy(bytesOf(value), session->variable("own", r).begin());
+      std::ranges::copy(bytesOf(last),
+                        session->variable("large", r).last(4).begin());
+    }
+    ASSERT_TRUE(session->run("main").ok());
+    for (uint32_t r = 0; r < 2; ++r) {
+      for (unsigned output : {1, 2}) {
+        int64_t found = 0;
+        std::memcpy(&found, session->output(0, output, r).data(), 8);
+        EXPECT_EQ(found, 2 * (10 * run + r));
+      }
+      float last = 0;
+      std::memcpy(&last, session->output(0, 0, r).last(4).data(), 4);
+      EXPECT_EQ(last, 2.0f * float(10 * run + r));
+    }
+  }
+}
+
 // Where the host decides by data, each run is interpreted.
 TEST_P(Recording, dataDecides) {
   TestProgram p(1);

@@ -115,12 +115,20 @@ Expected<std::unique_ptr<CommandGraph>> CudaQueue::endRecording() {
   return std::unique_ptr<CommandGraph>(std::move(graph));
 }
 
-void CudaQueue::startToExecute(std::shared_ptr<const CudaRecording> own) {
+void CudaQueue::startToExecute(std::shared_ptr<const CudaRecording> own,
+                               bool isFirst) {
   std::lock_guard<std::mutex> lock(mutex);
   std::atomic_ref<uint32_t>(stream.progress[inGraph]).store(0);
-  // The device has executed all earlier commands.
-  std::atomic_ref<uint32_t>(stream.progress[oneByOne])
-      .store(uint32_t(enqueuedCount.load(std::memory_order_relaxed)));
+  // The device has executed all earlier commands, but for those that precede
+  // the graph on its own stream.
+  if (!isFirst) {
+    std::atomic_ref<uint32_t>(stream.progress[oneByOne])
+        .store(uint32_t(enqueuedCount.load(std::memory_order_relaxed)));
+  } else if (!isFailed.load(std::memory_order_acquire)) {
+    context->enter();
+    if (CUresult result = noteProgress(); result != CUDA_SUCCESS)
+      fail(result, "the commands before a graph");
+  }
   executedFrom.store(enqueuedCount.load(std::memory_order_relaxed),
                      std::memory_order_release);
   enqueuedCount.fetch_add(own->count, std::memory_order_acq_rel);
@@ -130,7 +138,7 @@ void CudaQueue::startToExecute(std::shared_ptr<const CudaRecording> own) {
 void CudaQueue::execute(CommandGraph &given) {
   auto &graph = static_cast<CudaGraph &>(given);
   for (const std::shared_ptr<CudaRecording> &part : graph.recordings)
-    part->queue->startToExecute(part);
+    part->queue->startToExecute(part, part->queue == this);
   std::lock_guard<std::mutex> lock(mutex);
   if (isFailed.load(std::memory_order_acquire))
     return;

@@ -79,7 +79,7 @@ private:
   void startToRecord();
   std::shared_ptr<CudaRecording> takeRecording();
   void noteBegin();
-  void startToExecute(std::shared_ptr<const CudaRecording> own);
+  void startToExecute(std::shared_ptr<const CudaRecording> own, bool isFirst);
   void fail(CUresult result, const std::string &what);
   void fail(const Status &error);
   std::string firstLaunchAfter(uint64_t executed) const;

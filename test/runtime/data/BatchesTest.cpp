@@ -149,7 +149,7 @@ TEST(Batches, TrainsInTheShuffledOrder) {
 TEST(Batches, ArePeekedAt) {
   TemporaryFolder folder;
   ProgramInfo info = program(/*rows=*/3);
-  BatchOptions options{.replicas = 2, .seed = 7, .slots = 2};
+  BatchOptions options{.replicas = 2, .seed = 7, .slots = 3};
   std::string path = writeData(folder, 20);
   std::unique_ptr<Batches> batches = makeBatches(path, info, options);
   std::unique_ptr<Batches> expected = makeBatches(path, info, options);
