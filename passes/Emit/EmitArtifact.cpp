@@ -170,6 +170,7 @@ private:
     auto table = std::make_unique<artifact::BinaryT>();
     table->target = binary.getTarget().str();
     table->device = binary.getDevice().value_or("").str();
+    table->cubin = binary.getCubin();
     FailureOr<std::vector<std::byte>> bytes =
         getBytes(binary, binary.getObject());
     if (failed(bytes))

@@ -64,11 +64,13 @@ public:
       import(*kernel);
     for (const artifact::Binary *binary : elements(tables.binaries()))
       device::BinaryOp::create(
-          builder, location, symbolOf(text(binary->target())),
+          builder, location,
+          symbolOf(text(binary->target())) + (binary->cubin() ? "_cubin" : ""),
           text(binary->target()),
           binary->device() ? builder.getStringAttr(text(binary->device()))
                            : StringAttr(),
-          bytesOf(binary->segment()));
+          bytesOf(binary->segment()),
+          binary->cubin());
     for (const artifact::Program *program : elements(tables.programs()))
       if (failed(import(*program)))
         return nullptr;

@@ -190,6 +190,8 @@ static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
   codegen.tf32 = options.tf32;
   codegen.libraryProducts = options.libraryProducts;
   pm.addPass(createGenerateCodePass(codegen));
+  if (!options.ptxas.empty())
+    pm.addPass(createAssembleGpuCodePass({options.ptxas}));
 }
 
 static void addMemory(OpPassManager &pm, const CompileOptions &options) {

@@ -76,6 +76,9 @@ struct CompileOptions {
   bool tf32 = false;
   /// Whether GPUs compute products of matrices by cuBLASLt, where it can.
   bool libraryProducts = false;
+  /// The program that assembles the code for GPUs, in addition to PTX; empty:
+  /// none does.
+  std::string ptxas;
   /// Targets for which kernels are compiled.
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
   /// Whether to search inputs on which a refused step fails.

@@ -152,11 +152,11 @@ Status verifyArguments(const artifact::Arguments &arguments) {
 }
 
 Status verifyKernels(const artifact::Artifact &artifact) {
-  std::set<std::string_view> targets;
+  std::set<std::pair<std::string_view, bool>> targets;
   for (uint32_t i = 0; i < count(artifact.binaries()); ++i) {
     const artifact::Binary *binary = artifact.binaries()->Get(i);
     std::string_view target = binary->target()->string_view();
-    if (target.empty() || !targets.insert(target).second)
+    if (target.empty() || !targets.emplace(target, binary->cubin()).second)
       return corrupted(fmt::format(
           "binary {}: target '{}' is empty or given twice", i, target));
     if (binary->segment() >= count(artifact.segments()))

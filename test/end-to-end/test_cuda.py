@@ -2,14 +2,10 @@
 machine (`test/support/cuda`).
 """
 
-import itertools
-import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
-import sysconfig
 
 import numpy as np
 import pytest
@@ -337,67 +333,6 @@ def test_a_lost_link(gpu, examples, compiled, tmp_path):
         "transport 'nccl' between ranks 0, 1, 2, 3: a transfer that was enqueued: unhandled system error (a link is lost, as asked for)"
         in message
     )
-
-
-# NVIDIA's assembler accepts the kernels, keeps everything in registers, and
-# makes the same bytes of them again. Products, which need all registers, may
-# spill a few words.
-@pytest.mark.parametrize(
-    "name, target, options",
-    [
-        *itertools.product(
-            ["digits-cnn", "language-model"],
-            ["sm_80", "sm_90", "sm_90a", "sm_100"],
-            [()],
-        ),
-        ("language-model", "sm_80", ("--tf32",)),
-    ],
-)
-def test_assembler(tools, compiled, tmp_path, name, target, options):
-    packages = pathlib.Path(sysconfig.get_path("purelib"))
-    assembler = next(packages.glob("nvidia/*/bin/ptxas"), "ptxas")
-    source = tmp_path / "step.ptx"
-    artifact = compiled(name, "--replicas=2", f"--target={target}", *options)
-    tools.run("lockstep-inspect", artifact, f"--code={target}", "-o", source)
-    assert ("mma.sync" in source.read_text()) == bool(options)
-    code = []
-    for number in range(2):
-        output = tmp_path / f"{number}.cubin"
-        done = subprocess.run(
-            [assembler, "-v", f"-arch={target}", source, "-o", output],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        found = re.findall(
-            r"Compiling entry function '(\S+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores",
-            done.stderr,
-            re.S,
-        )
-        assert found
-        for kernel, stack, spills in found:
-            is_product = re.search("product|matmul|conv", kernel)
-            most = 64 if is_product else 0
-            assert int(stack) <= most and int(spills) <= most, kernel
-        code.append(output.read_bytes())
-    assert code[0] == code[1]
-    shown = json.loads(
-        tools.run(
-            "lockstep-inspect",
-            artifact,
-            "--format=json",
-            f"--ptxas={assembler}",
-        ).stdout
-    )
-    (module,) = shown["gpu_code"]
-    assert module["target"] == target
-    assert {grid["function"] for grid in module["grids"]} == {
-        kernel for kernel, _, _ in found
-    }
-    for grid in module["grids"]:
-        assert 8 <= grid["registers"] * grid["threads"] <= 65536
-        assert 0 < grid["occupancy"] <= 1
 
 
 def test_random_functions(gpu, tools, tmp_path):

@@ -156,6 +156,11 @@ struct CommandLine {
                             "cuBLASLt, which the run then needs; generated "
                             "code for what it does not support")),
       cl::init(Products::Generated), cl::cat(category)};
+  cl::opt<std::string> ptxas{
+      "ptxas",
+      cl::desc("also assemble the code for GPUs by NVIDIA's ptxas, so that a "
+               "run need not: its path, or a name in PATH"),
+      cl::value_desc("path"), cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
       cl::desc(
@@ -366,6 +371,7 @@ int main(int argc, char **argv) {
   options.checkBounds = line.checkBounds;
   options.tf32 = line.tf32;
   options.libraryProducts = line.products == Products::CublasLt;
+  options.ptxas = line.ptxas;
   options.topology = line.topology;
   options.overlap = line.overlap;
   options.orderKernels = line.orderKernels;
@@ -383,6 +389,12 @@ int main(int argc, char **argv) {
   options.findExamples = line.findExamples;
   if (!line.targets.empty())
     options.targets.assign(line.targets.begin(), line.targets.end());
+  if (line.ptxas.getNumOccurrences() &&
+      llvm::none_of(options.targets, [](llvm::StringRef target) {
+        return target.starts_with("sm_");
+      }))
+    return fail("expected a GPU in --target with --ptxas, found '" +
+                llvm::join(options.targets, ",") + "'");
   if (!line.stopAfter.empty()) {
     std::optional<Stage> stage = symbolizeStage(line.stopAfter);
     if (!stage)

@@ -97,6 +97,12 @@ ProofInfo inspectProof(const runtime::Artifact &artifact,
 
 } // namespace
 
+std::string_view formatOf(const artifact::Binary &binary) {
+  if (!binary.device() || binary.device()->string_view() != "cuda")
+    return "shared object";
+  return binary.cubin() ? "cubin" : "PTX";
+}
+
 std::string typeText(const artifact::TensorType *type) {
   if (!type)
     return "";
@@ -156,8 +162,9 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
     result.constantSize = artifact.segment(tables.constants()).size();
 
   forEach(tables.binaries(), [&](const artifact::Binary &binary) {
-    result.binaries.push_back(
-        {binary.target()->str(), artifact.segment(binary.segment()).size()});
+    result.binaries.push_back({binary.target()->str(),
+                               std::string(formatOf(binary)),
+                               artifact.segment(binary.segment()).size()});
   });
   forEach(tables.groups(), [&](const artifact::Group &group) {
     GroupInfo info{group.name()->str(), {}};

@@ -198,8 +198,13 @@ struct KernelInfo {
 
 struct BinaryInfo {
   std::string target;
+  /// "shared object", "PTX" or "cubin".
+  std::string format;
   uint64_t bytes = 0;
 };
+
+/// The format of the code of a target.
+std::string_view formatOf(const artifact::Binary &binary);
 
 struct GroupInfo {
   std::string name;

@@ -188,7 +188,9 @@ std::string toJson(const Inspection &inspection) {
         {"scalar", inspection.scalarSize},
         {"constant", inspection.constantSize}}}};
   json["binaries"] = array(inspection.binaries, [](const BinaryInfo &binary) {
-    return Json{{"target", binary.target}, {"bytes", binary.bytes}};
+    return Json{{"target", binary.target},
+                {"format", binary.format},
+                {"bytes", binary.bytes}};
   });
   json["groups"] = array(inspection.groups, [](const GroupInfo &group) {
     return Json{

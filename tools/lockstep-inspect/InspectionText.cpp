@@ -109,8 +109,9 @@ std::string summary(const Inspection &inspection) {
   line("replicas", fmt::format("{}", inspection.replicas));
   std::vector<std::string> targets;
   for (const BinaryInfo &binary : inspection.binaries)
-    targets.push_back(
-        fmt::format("{} ({})", binary.target, bytesText(binary.bytes)));
+    targets.push_back(fmt::format("{}{} ({})", binary.target,
+                                  binary.format == "cubin" ? ", a cubin" : "",
+                                  bytesText(binary.bytes)));
   line("targets", fmt::format("{}", fmt::join(targets, ", ")));
   line("memory", fmt::format("a process: {} variables, {} constants, {} "
                              "scalars; a replica: {} variables",

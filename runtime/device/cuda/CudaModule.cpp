@@ -20,14 +20,28 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const Artifact &artifact,
   if (!binary)
     return binary.status();
   std::unique_ptr<CudaModule> result(new CudaModule(std::move(context)));
-  if (*binary) {
-    result->name = (*binary)->target()->str();
-    LOCKSTEP_RETURN_IF_ERROR(
-        result->context
-            ->load(artifact.segment((*binary)->segment()),
-                   fmt::format("kernels for target '{}'", result->name))
-            .moveTo(result->module));
+  if (!*binary)
+    return std::unique_ptr<Module>(std::move(result));
+  auto tryBinary = [&](const artifact::Binary &binary) {
+    result->name = binary.target()->str();
+    return result->context
+        ->load(artifact.segment(binary.segment()),
+               fmt::format("kernels for target '{}'", result->name))
+        .moveTo(result->module);
+  };
+  Status status = tryBinary(**binary);
+  if (!status.ok() && isCubin(artifact.segment((*binary)->segment()))) {
+    // A driver may be too old for what ptxas has assembled, but not for PTX.
+    Expected<const artifact::Binary *> other =
+        chooseCudaBinary(artifact, target, result->context->capability(),
+                         /*acceptsCubins=*/false);
+    if (other) {
+      result->refusedCubin = status.message();
+      status = tryBinary(**other);
+    }
   }
+  if (!status.ok())
+    return status;
   return std::unique_ptr<Module>(std::move(result));
 }
 
@@ -195,9 +209,16 @@ std::string CudaModule::note() const {
       if (refused++ == 0)
         first = code;
     }
+  std::string cubin;
+  if (!refusedCubin.empty())
+    cubin = fmt::format(
+        "the driver has refused what ptxas has assembled, and has translated "
+        "PTX instead: {}",
+        refusedCubin);
   if (refused == 0)
-    return "";
-  return fmt::format("cuBLASLt does not support {} of {} products, which "
+    return cubin;
+  return cubin + (cubin.empty() ? "" : "; ") +
+         fmt::format("cuBLASLt does not support {} of {} products, which "
                      "generated code computes, such as that of kernel '{}'",
                      refused, all, first);
 }

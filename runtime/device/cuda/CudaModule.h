@@ -33,7 +33,7 @@ struct CudaKernel {
 class CudaModule final : public Module {
 public:
   /// Errors: those of `chooseCudaBinary`, and what the driver says about an
-  /// image that it cannot load.
+  /// image that it cannot load; about a cubin only if there is no PTX instead.
   static Expected<std::unique_ptr<Module>>
   load(std::shared_ptr<CudaContext> context, const Artifact &artifact,
        std::string_view target);
@@ -62,6 +62,8 @@ private:
   std::shared_ptr<CudaContext> context;
   CUmodule module = nullptr;
   std::string name;
+  /// What the driver says about a cubin instead of which PTX is used.
+  std::string refusedCubin;
   mutable std::mutex mutex;
   /// Equal kernels share their code. Addresses are those of handles.
   mutable std::map<std::string, CudaKernel> kernels;

@@ -72,7 +72,8 @@ static std::string listOtherBinaries(const Artifact &artifact) {
 
 Expected<const artifact::Binary *> chooseCudaBinary(const Artifact &artifact,
                                                     std::string_view target,
-                                                    ComputeCapability device) {
+                                                    ComputeCapability device,
+                                                    bool acceptsCubins) {
   const auto *kernels = artifact.tables().kernels();
   const auto *binaries = artifact.tables().binaries();
   if (!kernels || kernels->size() == 0 || !binaries || binaries->size() == 0)
@@ -86,7 +87,8 @@ Expected<const artifact::Binary *> chooseCudaBinary(const Artifact &artifact,
     named = binary;
     bool isCompiled = isCubin(artifact.segment(binary->segment()));
     std::optional<CudaTarget> parsed = CudaTarget::parse(name);
-    if (!parsed || !parsed->isFor(device, isCompiled))
+    if (!parsed || !parsed->isFor(device, isCompiled) ||
+        (isCompiled && !acceptsCubins))
       continue;
     // Of kernels for the same capability, those with more features, then those
     // that the driver need not compile.

@@ -40,10 +40,11 @@ bool isCubin(std::span<const std::byte> image);
 
 /// The best kernels in an artifact for the GPU, or those for `target`, unless
 /// it is empty; null if the artifact has no kernels at all. Errors: it has none
-/// that the GPU can execute.
+/// that the GPU can execute. Cubins only if they are accepted.
 Expected<const artifact::Binary *> chooseCudaBinary(const Artifact &artifact,
                                                     std::string_view target,
-                                                    ComputeCapability device);
+                                                    ComputeCapability device,
+                                                    bool acceptsCubins = true);
 
 } // namespace lockstep::runtime
 

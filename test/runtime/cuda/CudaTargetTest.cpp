@@ -23,6 +23,7 @@ struct Binaries {
       auto binary = std::make_unique<artifact::BinaryT>();
       binary->target = target;
       binary->device = "cuda";
+      binary->cubin = image == cubin;
       auto *first = reinterpret_cast<const std::byte *>(image.data());
       binary->segment =
           p.writer.addSegment(std::vector(first, first + image.size()));
@@ -32,8 +33,9 @@ struct Binaries {
   }
 
   /// The target of the chosen kernels, or the error.
-  std::string choose(ComputeCapability device, std::string_view target = "") {
-    auto binary = chooseCudaBinary(*artifact, target, device);
+  std::string choose(ComputeCapability device, std::string_view target = "",
+                     bool acceptsCubins = true) {
+    auto binary = chooseCudaBinary(*artifact, target, device, acceptsCubins);
     return binary ? (*binary)->target()->str() : binary.status().message();
   }
 
@@ -80,6 +82,21 @@ TEST(CudaTarget, cubins) {
   EXPECT_EQ(b.choose({8, 0}), "sm_80");
   EXPECT_EQ(b.choose({8, 9}), "sm_86");
   EXPECT_EQ(b.choose({9, 0}), "sm_80");
+  EXPECT_EQ(b.choose({8, 9}, "", /*acceptsCubins=*/false), "sm_80");
+  EXPECT_EQ(b.choose({8, 9}, "sm_86", /*acceptsCubins=*/false),
+            "a GPU of compute capability 8.9 cannot execute kernels for target "
+            "'sm_86'");
+}
+
+// Of the same target, what need not be translated.
+TEST(CudaTarget, cubinsAndPtx) {
+  Binaries b({{"sm_90", ptx}, {"sm_90", cubin}});
+  auto chosen = [&](bool acceptsCubins) {
+    auto binary = chooseCudaBinary(*b.artifact, "", {9, 0}, acceptsCubins);
+    return isCubin(b.artifact->segment((*binary)->segment()));
+  };
+  EXPECT_TRUE(chosen(true));
+  EXPECT_FALSE(chosen(false));
 }
 
 TEST(CudaTarget, errors) {
