@@ -351,10 +351,16 @@ void SimulatedDevice::add(Lane &lane, Command command) {
     }
     lane.commands.push_back(std::move(command));
     ++waiting;
-    if (!mayStart())
-      return;
+    wake();
   }
-  changed.notify_all();
+}
+
+/// Wakes who may continue: each wake-up takes longer than most commands.
+void SimulatedDevice::wake() {
+  if (removing > 0)
+    changed.notify_all();
+  else if (idle > 0 && choose())
+    changed.notify_one();
 }
 
 /// Removes a queue after it has executed all its commands.
@@ -362,8 +368,10 @@ void SimulatedDevice::remove(Lane *lane) {
   std::unique_lock<std::mutex> lock(mutex);
   // Unless a caller waits, commands are delayed until many are pending.
   ++awaited;
-  changed.notify_all();
+  ++removing;
+  wake();
   changed.wait(lock, [&] { return lane->commands.empty() && !lane->isBusy; });
+  --removing;
   --awaited;
   std::erase(lanes, lane);
 }
@@ -381,7 +389,7 @@ bool SimulatedDevice::canProceed(const Lane &lane) {
 }
 
 /// The lane with the highest priority among those whose next command is ready.
-SimulatedDevice::Lane *SimulatedDevice::choose() {
+SimulatedDevice::Lane *SimulatedDevice::choose() const {
   if (!mayStart())
     return nullptr;
   Lane *best = nullptr;
@@ -395,10 +403,12 @@ void SimulatedDevice::work() {
   std::unique_lock<std::mutex> lock(mutex);
   for (;;) {
     Lane *lane = nullptr;
+    ++idle;
     changed.wait(lock, [&] {
       lane = choose();
       return lane || (isEnding && waiting == 0);
     });
+    --idle;
     if (!lane)
       return;
     // Once in 16 commands on average, draw new priorities, and the number of
@@ -412,6 +422,7 @@ void SimulatedDevice::work() {
     Command command = std::move(lane->commands.front());
     lane->commands.pop_front();
     lane->isBusy = true;
+    wake();
     if (command.work) {
       lock.unlock();
       command.work();
@@ -430,7 +441,9 @@ void SimulatedDevice::work() {
     lane->isBusy = false;
     --waiting;
     lane->executed.fetch_add(1, std::memory_order_relaxed);
-    changed.notify_all();
+    // This thread executes what may be executed now.
+    if (removing > 0 || (isEnding && waiting == 0))
+      changed.notify_all();
   }
 }
 

@@ -134,11 +134,14 @@ private:
   void remove(Lane *lane);
   bool mayStart() const;
   static bool canProceed(const Lane &lane);
-  Lane *choose();
+  Lane *choose() const;
+  void wake();
   void work();
 
   std::mutex mutex;
   std::condition_variable changed;
+  /// Threads of the device that wait for a command, and callers of `remove`.
+  size_t idle = 0, removing = 0;
   std::mt19937_64 random;
   std::vector<Lane *> lanes;
   size_t waiting = 0;

@@ -11,16 +11,6 @@
 
 namespace lockstep::standin {
 
-static Kernels translate(const PtxModule &ptx,
-                         const VariableAddresses &addresses) {
-  Kernels kernels;
-  for (const Function &function : ptx.functions)
-    if (function.isEntry && function.hasBody)
-      kernels[function.name] =
-          std::make_shared<Kernel>(translateKernel(ptx, function, addresses));
-  return kernels;
-}
-
 PtxText &PtxText::of(std::string_view text) {
   static std::mutex mutex;
   static auto &known =
@@ -33,7 +23,17 @@ PtxText &PtxText::of(std::string_view text) {
 }
 
 const Kernels &PtxText::sharedKernels() {
-  std::call_once(translated, [this] { kernels = translate(ptx, {}); });
+  std::call_once(translated, [this] {
+    for (const Function &function : ptx.functions)
+      if (function.isEntry && function.hasBody)
+        try {
+          kernels[function.name] =
+              std::make_shared<Kernel>(translateKernel(ptx, function, {}));
+        } catch (const PtxError &) {
+          // It has addresses, or an error that each module reports.
+          kernels.erase(function.name);
+        }
+  });
   return kernels;
 }
 
@@ -60,8 +60,12 @@ ModuleImage::ModuleImage(PtxText &text, const void *context) {
     for (const Variable &variable : ptx.variables)
       if (!variable.initializer.empty())
         initialize(variable);
-    kernels =
-        addresses.empty() ? text.sharedKernels() : translate(ptx, addresses);
+    kernels = text.sharedKernels();
+    for (const Function &function : ptx.functions)
+      if (function.isEntry && function.hasBody &&
+          !kernels.contains(function.name))
+        kernels[function.name] =
+            std::make_shared<Kernel>(translateKernel(ptx, function, addresses));
   } catch (...) {
     release();
     throw;

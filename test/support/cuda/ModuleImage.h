@@ -17,9 +17,8 @@ public:
   static PtxText &of(std::string_view text);
 
   const PtxModule &module() const { return ptx; }
-  /// The kernels for all modules of a text without variables, whose addresses
-  /// the kernels would contain; translated by the first call. Throws PtxError.
-  /// Thread-safe.
+  /// The kernels that all modules of the text share, since they contain no
+  /// address of a variable; translated by the first call. Thread-safe.
   const Kernels &sharedKernels();
 
 private:

@@ -59,10 +59,8 @@ Point Scheduler::enqueue(const std::shared_ptr<Lane> &lane, Command command) {
     lane->commands.push_back(std::move(command));
     point.count = ++lane->enqueued;
     ++pending;
-    if (!mayStart())
-      return point;
+    wakeThread();
   }
-  changed.notify_all();
   return point;
 }
 
@@ -73,12 +71,18 @@ Point Scheduler::last(const std::shared_ptr<Lane> &lane) {
 
 void Scheduler::waitLocked(std::unique_lock<std::mutex> &lock,
                            const std::vector<Point> &points) {
-  ++awaited;
-  changed.notify_all();
-  changed.wait(lock, [&] {
+  auto isOver = [&] {
     return std::all_of(points.begin(), points.end(), isComplete);
-  });
+  };
+  if (isOver())
+    return;
+  Waiter waiter{points, {}};
+  waiters.push_back(&waiter);
+  ++awaited;
+  wakeThread();
+  waiter.isComplete.wait(lock, isOver);
   --awaited;
+  std::erase(waiters, &waiter);
 }
 
 void Scheduler::wait(const std::vector<Point> &points) {
@@ -100,7 +104,8 @@ bool Scheduler::poll(const Point &point) {
   if (isComplete(point))
     return true;
   ++polls;
-  changed.notify_all();
+  // Also for the time after which commands are overdue.
+  hasWork.notify_all();
   return false;
 }
 
@@ -122,7 +127,7 @@ bool Scheduler::canProceed(const Lane &lane) {
 
 /// Among the lanes whose next command is ready, one that fills the host's
 /// memory, or that with the highest priority.
-std::shared_ptr<Lane> Scheduler::choose() {
+std::shared_ptr<Lane> Scheduler::choose() const {
   if (!mayStart())
     return nullptr;
   auto rank = [](const Lane &lane) {
@@ -136,16 +141,32 @@ std::shared_ptr<Lane> Scheduler::choose() {
   return best;
 }
 
+/// If there is a command for one that is idle: each wake-up takes longer than
+/// most commands.
+void Scheduler::wakeThread() {
+  if (idle > 0 && choose())
+    hasWork.notify_one();
+}
+
+/// Callers whose points are complete.
+void Scheduler::wakeWaiters() {
+  for (Waiter *waiter : waiters)
+    if (std::all_of(waiter->points.begin(), waiter->points.end(), isComplete))
+      waiter->isComplete.notify_one();
+}
+
 void Scheduler::work() {
   std::unique_lock lock(mutex);
   for (;;) {
     std::shared_ptr<Lane> lane = choose();
     if (!lane) {
       constexpr auto longest = std::chrono::milliseconds(50);
+      ++idle;
       if (!pending || mayStart())
-        changed.wait(lock);
-      else if (changed.wait_for(lock, longest) == std::cv_status::timeout)
+        hasWork.wait(lock);
+      else if (hasWork.wait_for(lock, longest) == std::cv_status::timeout)
         isOverdue = pending > 0;
+      --idle;
       continue;
     }
     // Once in 16 commands on average, draw new priorities, and the number of
@@ -160,6 +181,7 @@ void Scheduler::work() {
     lane->commands.pop_front();
     lane->isBusy = true;
     if (command.work) {
+      wakeThread();
       lock.unlock();
       command.work();
       // What it refers to is destroyed here, too.
@@ -175,7 +197,7 @@ void Scheduler::work() {
     }
     if (lane->isClosed && lane->commands.empty())
       std::erase(lanes, lane);
-    changed.notify_all();
+    wakeWaiters();
   }
 }
 

@@ -102,11 +102,22 @@ private:
                   const std::vector<Point> &points);
   bool mayStart() const;
   static bool canProceed(const Lane &lane);
-  std::shared_ptr<Lane> choose();
+  std::shared_ptr<Lane> choose() const;
+  void wakeThread();
+  void wakeWaiters();
   void work();
 
+  /// A caller that waits.
+  struct Waiter {
+    const std::vector<Point> &points;
+    std::condition_variable isComplete;
+  };
+
   std::mutex mutex;
-  std::condition_variable changed;
+  /// Of the scheduler's threads, those that execute nothing.
+  std::condition_variable hasWork;
+  size_t idle = 0;
+  std::vector<Waiter *> waiters;
   std::mt19937_64 random;
   std::vector<std::shared_ptr<Lane>> lanes;
   size_t pending = 0;
