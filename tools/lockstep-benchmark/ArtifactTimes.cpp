@@ -129,8 +129,10 @@ private:
 
 /// How many steps are traced: about a second of them, and not more events than
 /// fit well into memory.
-static int tracedSteps(const Artifact &artifact, double stepSeconds) {
-  constexpr double seconds = 1, maxEvents = 400'000;
+static int tracedSteps(const Artifact &artifact, double stepSeconds,
+                       double effort) {
+  const double seconds = effort;
+  constexpr double maxEvents = 400'000;
   double events = 1;
   for (const artifact::Program *program : *artifact.tables().programs())
     events += double(program->commands()->size()) *
@@ -138,8 +140,8 @@ static int tracedSteps(const Artifact &artifact, double stepSeconds) {
   return std::max(5, int(std::min(seconds / stepSeconds, maxEvents / events)));
 }
 
-static Expected<ArtifactTimes> measure(const std::string &path,
-                                       const std::string &device) {
+static Expected<ArtifactTimes>
+measure(const std::string &path, const std::string &device, double effort) {
   ArtifactTimes times;
   times.path = path;
   auto artifact = Artifact::open(path);
@@ -156,7 +158,7 @@ static Expected<ArtifactTimes> measure(const std::string &path,
   if (!isCostKnown)
     return runtime::invalidArgument("expected kernels with numbers of "
                                     "operations and bytes, found none");
-  constexpr double budget = 1;
+  const double budget = effort;
   Step step;
   LOCKSTEP_RETURN_IF_ERROR(step.open(times.artifact, {.device = device}));
   Expected<double> seconds = secondsOf([&] { return step.run(); }, budget);
@@ -172,7 +174,7 @@ static Expected<ArtifactTimes> measure(const std::string &path,
     Step traced;
     LOCKSTEP_RETURN_IF_ERROR(traced.open(
         times.artifact, {.device = device, .traceFile = trace.path}));
-    for (int i = tracedSteps(*times.artifact, *seconds); i > 0; --i)
+    for (int i = tracedSteps(*times.artifact, *seconds, effort); i > 0; --i)
       LOCKSTEP_RETURN_IF_ERROR(traced.run());
     LOCKSTEP_RETURN_IF_ERROR(traced.writeTrace());
   }
@@ -185,8 +187,9 @@ static Expected<ArtifactTimes> measure(const std::string &path,
 }
 
 Expected<ArtifactTimes> measureArtifact(const std::string &path,
-                                        const std::string &device) {
-  Expected<ArtifactTimes> times = measure(path, device);
+                                        const std::string &device,
+                                        double effort) {
+  Expected<ArtifactTimes> times = measure(path, device, effort);
   // Errors of a file name it already.
   if (!times && times.status().message().find(path) == std::string::npos)
     return times.status().withContext(path);

@@ -25,7 +25,8 @@ struct ArtifactTimes {
 /// one that loads its batches, several roles, no kernel that says what it
 /// costs, an error of the run.
 runtime::Expected<ArtifactTimes> measureArtifact(const std::string &path,
-                                                 const std::string &device);
+                                                 const std::string &device,
+                                                 double effort = 1);
 
 } // namespace lockstep::tools
 

@@ -64,13 +64,13 @@ static StepSample sampleOf(const ArtifactTimes &times,
   return sample;
 }
 
-Status Calibration::measureMachine(runtime::Device &device) {
+Status Calibration::measureMachine(runtime::Device &device, double effort) {
   if (!device.isHost())
     return measureMemory(device).moveTo(allCoresMemory);
   double oneCore = 0;
-  LOCKSTEP_RETURN_IF_ERROR(measureMemory(1U).moveTo(oneCore));
+  LOCKSTEP_RETURN_IF_ERROR(measureMemory(1U, effort).moveTo(oneCore));
   oneCoreMemory = oneCore;
-  return measureMemory(machine.cores).moveTo(allCoresMemory);
+  return measureMemory(machine.cores, effort).moveTo(allCoresMemory);
 }
 
 /// A latency of 0 is no valid topology, and a bandwidth without bound neither.
@@ -98,7 +98,8 @@ Expected<Calibration> Calibration::measure(CalibrationOptions options) {
 
   // Artifacts first: their errors should not take long.
   for (const std::string &path : options.artifacts) {
-    Expected<ArtifactTimes> times = measureArtifact(path, placement.device);
+    Expected<ArtifactTimes> times =
+        measureArtifact(path, placement.device, options.effort);
     if (!times)
       return times.status();
     if (uint32_t replicas = times->artifact->tables().replicas();
@@ -109,7 +110,7 @@ Expected<Calibration> Calibration::measure(CalibrationOptions options) {
           path, replicas));
     result.artifacts.push_back(std::move(*times));
   }
-  LOCKSTEP_RETURN_IF_ERROR(result.measureMachine(*device));
+  LOCKSTEP_RETURN_IF_ERROR(result.measureMachine(*device, options.effort));
   topology.memoryBytesPerSecond = rounded(result.allCoresMemory);
 
   std::vector<StepSample> samples;
@@ -124,11 +125,13 @@ Expected<Calibration> Calibration::measure(CalibrationOptions options) {
   Placement together = placement;
   together.isSeparate = false;
   LOCKSTEP_RETURN_IF_ERROR(
-      measureStep(result.machine.cores, together).moveTo(result.stepSeconds));
+      measureStep(result.machine.cores, together, options.effort)
+          .moveTo(result.stepSeconds));
   topology.stepSeconds = rounded(result.stepSeconds);
-  LOCKSTEP_RETURN_IF_ERROR(
-      measureCollectives(options.replicas, result.stepSeconds, placement)
-          .moveTo(result.collectives));
+  LOCKSTEP_RETURN_IF_ERROR(measureCollectives(options.replicas,
+                                              result.stepSeconds, placement,
+                                              options.effort)
+                               .moveTo(result.collectives));
   if (placement.isSeparate) {
     runtime::Link link = fitLink(result.collectives);
     topology.levels = {

@@ -24,6 +24,9 @@ struct CalibrationOptions {
   /// Where kernels, and collectives, are executed. With devices of their own
   /// (`isSeparate`), artifacts have one replica.
   Placement placement;
+  /// How long each measurement takes, relative to one that is accurate: for
+  /// tests.
+  double effort = 1;
 };
 
 /// What has been measured, and the topology that explains it.
@@ -47,7 +50,7 @@ struct Calibration {
   std::string toJson() const;
 
 private:
-  runtime::Status measureMachine(runtime::Device &device);
+  runtime::Status measureMachine(runtime::Device &device, double effort);
 };
 
 } // namespace lockstep::tools

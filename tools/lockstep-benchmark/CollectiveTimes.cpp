@@ -99,22 +99,23 @@ static Expected<double> secondsOfRun(CollectiveProgram program,
   return secondsOf([&] { return (*cluster)->run(0u); }, budget);
 }
 
-Expected<double> measureStep(uint32_t replicas, const Placement &placement) {
-  constexpr double budget = 0.2;
+Expected<double> measureStep(uint32_t replicas, const Placement &placement,
+                             double effort) {
+  const double budget = 0.2 * effort;
   return secondsOfRun(CollectiveProgram(replicas), placement, budget);
 }
 
 Expected<std::vector<CollectiveTime>>
 measureCollectives(std::span<const uint32_t> replicas, double stepSeconds,
-                   const Placement &placement) {
-  constexpr double budget = 0.2;
+                   const Placement &placement, double effort) {
+  const double budget = 0.2 * effort;
   constexpr int repetitions = 16;
   std::vector<CollectiveTime> times;
   for (uint32_t count : replicas) {
     // A step of several executors takes longer the more there are.
     if (placement.isSeparate)
       LOCKSTEP_RETURN_IF_ERROR(
-          measureStep(count, placement).moveTo(stepSeconds));
+          measureStep(count, placement, effort).moveTo(stepSeconds));
     for (uint64_t bytes : {uint64_t(4), uint64_t(4) << 10, uint64_t(64) << 10,
                            uint64_t(512) << 10, uint64_t(4) << 20}) {
       CollectiveProgram program(count);

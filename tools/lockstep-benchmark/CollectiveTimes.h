@@ -32,11 +32,11 @@ struct Placement {
 /// of a step without commands.
 runtime::Expected<std::vector<CollectiveTime>>
 measureCollectives(std::span<const uint32_t> replicas, double stepSeconds,
-                   const Placement &placement);
+                   const Placement &placement, double effort = 1);
 
 /// Seconds of a step without commands of this many replicas.
-runtime::Expected<double> measureStep(uint32_t replicas,
-                                      const Placement &placement);
+runtime::Expected<double>
+measureStep(uint32_t replicas, const Placement &placement, double effort = 1);
 
 } // namespace lockstep::tools
 

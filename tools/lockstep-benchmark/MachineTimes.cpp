@@ -97,8 +97,8 @@ private:
 
 } // namespace
 
-Expected<double> measureMemory(unsigned cores) {
-  constexpr double budget = 0.5;
+Expected<double> measureMemory(unsigned cores, double effort) {
+  const double budget = 0.5 * effort;
   Copiers copiers;
   LOCKSTEP_RETURN_IF_ERROR(copiers.start(cores));
   Expected<double> seconds = secondsOf([&] { return copiers.copy(); }, budget);

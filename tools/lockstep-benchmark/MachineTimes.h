@@ -26,7 +26,7 @@ struct Machine {
 
 /// Bytes per second that this many cores together read and write while each
 /// copies memory larger than all caches. Error: out of memory, or threads.
-runtime::Expected<double> measureMemory(unsigned cores);
+runtime::Expected<double> measureMemory(unsigned cores, double effort = 1);
 /// The same of a device with queues. Errors: out of memory, or the device has
 /// failed.
 runtime::Expected<double> measureMemory(runtime::Device &device);

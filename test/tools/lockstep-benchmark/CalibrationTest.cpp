@@ -12,6 +12,9 @@ using namespace lockstep::tools;
 
 namespace {
 
+/// No test reads a time.
+constexpr double effort = 0.02;
+
 /// The path of an artifact, until it goes out of scope.
 TemporaryFile save(TestProgram &program) {
   TemporaryFile file("step.lockstep");
@@ -46,8 +49,8 @@ TestProgram makeStep(bool hasCosts = true) {
 }
 
 std::string errorOf(const std::string &path) {
-  Expected<Calibration> found =
-      Calibration::measure({.artifacts = {path}, .replicas = {2}});
+  Expected<Calibration> found = Calibration::measure(
+      {.artifacts = {path}, .replicas = {2}, .effort = effort});
   std::string message = found.status().message();
   size_t at = message.find(path);
   return at == std::string::npos ? message
@@ -57,8 +60,10 @@ std::string errorOf(const std::string &path) {
 TEST(Calibration, IsATopology) {
   TestProgram program = makeStep();
   TemporaryFile file = save(program);
-  Expected<Calibration> found = Calibration::measure(
-      {.name = "mine", .artifacts = {file.path}, .replicas = {2, 3}});
+  Expected<Calibration> found = Calibration::measure({.name = "mine",
+                                                      .artifacts = {file.path},
+                                                      .replicas = {2, 3},
+                                                      .effort = effort});
   ASSERT_TRUE(found) << found.status().message();
   Expected<Topology> topology = Topology::parse(found->toJson());
   ASSERT_TRUE(topology) << topology.status().message();
@@ -81,8 +86,8 @@ TEST(Calibration, IsATopology) {
 TEST(Calibration, SaysWhereItComesFrom) {
   TestProgram program = makeStep();
   TemporaryFile file = save(program);
-  Expected<Calibration> found =
-      Calibration::measure({.artifacts = {file.path}, .replicas = {2}});
+  Expected<Calibration> found = Calibration::measure(
+      {.artifacts = {file.path}, .replicas = {2}, .effort = effort});
   ASSERT_TRUE(found) << found.status().message();
   auto json = nlohmann::ordered_json::parse(found->toJson());
   EXPECT_EQ(
@@ -111,7 +116,8 @@ TEST(Calibration, OfADevice) {
   Expected<Calibration> found =
       Calibration::measure({.artifacts = {file.path},
                             .replicas = {2},
-                            .placement = {.device = "simulated:7"}});
+                            .placement = {.device = "simulated:7"},
+                            .effort = effort});
   ASSERT_TRUE(found) << found.status().message();
   EXPECT_EQ(found->topology.cores, 1U);
   EXPECT_TRUE(found->topology.reducesOnCompute);
@@ -131,7 +137,8 @@ TEST(Calibration, OfSeparateExecutors) {
   TemporaryFile two = save(program);
   Placement separate{.device = "cpu", .isSeparate = true};
   EXPECT_EQ(
-      Calibration::measure({.artifacts = {two.path}, .placement = separate})
+      Calibration::measure(
+          {.artifacts = {two.path}, .placement = separate, .effort = effort})
           .status()
           .message(),
       two.path + ": expected an artifact of one replica, which has a device of "
@@ -145,8 +152,10 @@ TEST(Calibration, OfSeparateExecutors) {
                {alone.buffer(Space::replica, ElementType::f32, {16384})});
   alone.ret();
   TemporaryFile one = save(alone);
-  Expected<Calibration> found = Calibration::measure(
-      {.artifacts = {one.path}, .replicas = {2}, .placement = separate});
+  Expected<Calibration> found = Calibration::measure({.artifacts = {one.path},
+                                                      .replicas = {2},
+                                                      .placement = separate,
+                                                      .effort = effort});
   ASSERT_TRUE(found) << found.status().message();
   EXPECT_FALSE(found->topology.reducesOnCompute);
   ASSERT_EQ(found->topology.levels.size(), 1U);
