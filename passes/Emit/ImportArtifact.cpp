@@ -64,13 +64,10 @@ public:
       import(*kernel);
     for (const artifact::Binary *binary : elements(tables.binaries()))
       device::BinaryOp::create(
-          builder, location,
-          symbolOf(text(binary->target())) + (binary->cubin() ? "_cubin" : ""),
-          text(binary->target()),
+          builder, location, symbolOf(*binary), text(binary->target()),
           binary->device() ? builder.getStringAttr(text(binary->device()))
                            : StringAttr(),
-          bytesOf(binary->segment()),
-          binary->cubin());
+          bytesOf(binary->segment()), binary->cubin());
     for (const artifact::Program *program : elements(tables.programs()))
       if (failed(import(*program)))
         return nullptr;
@@ -130,12 +127,11 @@ private:
 
   /// The symbol name of a binary, for example "x86_64_v3" for the target
   /// "x86-64-v3".
-  static std::string symbolOf(StringRef target) {
-    std::string symbol = target.str();
-    std::replace_if(
-        symbol.begin(), symbol.end(), [](char c) { return !llvm::isAlnum(c); },
-        '_');
-    return symbol;
+  static std::string symbolOf(const artifact::Binary &binary) {
+    std::string symbol = binary.target()->str();
+    std::ranges::replace_if(
+        symbol, [](char c) { return !llvm::isAlnum(c); }, '_');
+    return symbol + (binary.cubin() ? "_cubin" : "");
   }
 
   DenseElementsAttr bytesOf(uint32_t segment) {
