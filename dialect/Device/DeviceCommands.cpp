@@ -83,7 +83,12 @@ LogicalResult ConstantOutputOp::verify() {
 LogicalResult BinaryOp::verify() {
   if (getTarget().empty())
     return emitOpError("expected a target, found an empty name");
-  return verifyBytes(*this, "object", getObject());
+  if (getCubin() && getDevice() != "cuda")
+    return emitOpError("expected device 'cuda' with a cubin, found '")
+           << getDevice().value_or("cpu") << "'";
+  if (failed(verifyBytes(*this, "object", getObject())))
+    return failure();
+  return getCubin() ? verifyBytes(*this, "cubin", *getCubin()) : success();
 }
 
 LogicalResult EntryOp::verify() {

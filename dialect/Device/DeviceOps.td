@@ -116,14 +116,15 @@ def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">
   let description = [{
     A shared object, as bytes. When an artifact is loaded, one of its binaries
     for the kind of the executing device is selected. `device` is that kind,
-    `cpu` by default. The code for `cuda` is PTX, or else a `cubin`.
+    `cpu` by default. The code for `cuda` is PTX; `cubin` is the same code after
+    `assemble-gpu-code`.
 
     ```mlir
     device.binary @x86_64_v3 target "x86-64-v3" {object = dense<...> : tensor<4096xi8>}
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target, OptionalAttr<StrAttr>:$device, ElementsAttr:$object, UnitAttr:$cubin);
-  let assemblyFormat = "$sym_name (`device` $device^)? `target` $target (`cubin` $cubin^)? attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target, OptionalAttr<StrAttr>:$device, ElementsAttr:$object, OptionalAttr<ElementsAttr>:$cubin);
+  let assemblyFormat = "$sym_name (`device` $device^)? `target` $target attr-dict";
   let hasVerifier = 1;
 }
 

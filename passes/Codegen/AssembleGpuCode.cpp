@@ -3,12 +3,12 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Passes.h"
 
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace lockstep {
@@ -29,9 +29,15 @@ struct TemporaryFile {
   std::error_code create(StringRef suffix) {
     std::error_code error =
         llvm::sys::fs::createTemporaryFile("lockstep", suffix, path);
-    if (!error)
-      remover.setFile(path);
+    if (error)
+      return error;
+    remover.setFile(path);
+    llvm::sys::RemoveFileOnSignal(path);
     return error;
+  }
+  ~TemporaryFile() {
+    if (!path.empty())
+      llvm::sys::DontRemoveFileOnSignal(path);
   }
 };
 
@@ -72,16 +78,10 @@ struct AssembleGpuCode
         })))
       return signalPassFailure();
     for (Assembled &one : all) {
-      OpBuilder builder(&getContext());
-      builder.setInsertionPointAfter(one.binary);
-      auto type = RankedTensorType::get(one.cubin.size(), builder.getI8Type());
-      device::BinaryOp::create(
-          builder, one.binary.getLoc(),
-          builder.getStringAttr(one.binary.getSymName() + "_cubin"),
-          one.binary.getTargetAttr(), one.binary.getDeviceAttr(),
-          DenseElementsAttr::getFromRawBuffer(
-              type, ArrayRef<char>(one.cubin.data(), one.cubin.size())),
-          builder.getUnitAttr());
+      auto type = RankedTensorType::get(one.cubin.size(),
+                                        IntegerType::get(&getContext(), 8));
+      one.binary.setCubinAttr(DenseElementsAttr::getFromRawBuffer(
+          type, ArrayRef<char>(one.cubin.data(), one.cubin.size())));
     }
   }
 
@@ -121,9 +121,12 @@ private:
       return buffer ? (*buffer)->getBuffer().str() : std::string();
     };
     if (result != 0) {
-      if (error.empty())
-        error = program + " has failed with status " + std::to_string(result) +
-                ": " + StringRef(read(report)).trim().str();
+      error = program + (error.empty() ? " has failed with status " +
+                                             std::to_string(result)
+                                       : " has failed: " + error);
+      if (std::string printed = StringRef(read(report)).trim().str();
+          !printed.empty())
+        error += ": " + printed;
       return failure();
     }
     std::string image = read(cubin);

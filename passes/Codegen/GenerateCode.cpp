@@ -279,7 +279,7 @@ private:
         builder, module.getLoc(), target.symbol, target.name,
         target.device.empty() ? StringAttr()
                               : builder.getStringAttr(target.device),
-        bytes);
+        bytes, /*cubin=*/nullptr);
     return success();
   }
 

@@ -327,7 +327,7 @@ def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
 def AssembleGpuCodePass : Pass<"assemble-gpu-code", "::mlir::ModuleOp"> {
   let summary = "assembles the code for GPUs by NVIDIA's ptxas";
   let description = [{
-    Adds the cubin of each `device.binary` for GPUs, which has PTX. GPUs of the
+    Adds the cubin to each `device.binary` for GPUs, which has PTX. GPUs of the
     same capability, or of a later one with the same major version, execute it
     without a translation by the driver; others use the PTX.
 
@@ -335,8 +335,7 @@ def AssembleGpuCodePass : Pass<"assemble-gpu-code", "::mlir::ModuleOp"> {
     // before
     device.binary @sm_90 device "cuda" target "sm_90" {object = dense<...> : tensor<2048xi8>}
     // after --assemble-gpu-code=ptxas=ptxas
-    device.binary @sm_90 device "cuda" target "sm_90" {object = dense<...> : tensor<2048xi8>}
-    device.binary @sm_90_cubin device "cuda" target "sm_90" cubin {object = dense<"0x7F454C46..."> : tensor<4096xi8>}
+    device.binary @sm_90 device "cuda" target "sm_90" {cubin = dense<"0x7F454C46..."> : tensor<4096xi8>, object = dense<...> : tensor<2048xi8>}
     ```
   }];
   let options = [Option<"ptxas", "ptxas", "std::string", /*default=*/"\"ptxas\"", "path of ptxas, or a name that is looked up in PATH">];

@@ -170,12 +170,17 @@ private:
     auto table = std::make_unique<artifact::BinaryT>();
     table->target = binary.getTarget().str();
     table->device = binary.getDevice().value_or("").str();
-    table->cubin = binary.getCubin();
     FailureOr<std::vector<std::byte>> bytes =
         getBytes(binary, binary.getObject());
     if (failed(bytes))
       return failure();
     table->segment = writer.addSegment(std::move(*bytes));
+    if (std::optional<ElementsAttr> cubin = binary.getCubin()) {
+      bytes = getBytes(binary, *cubin);
+      if (failed(bytes))
+        return failure();
+      table->cubin = int32_t(writer.addSegment(std::move(*bytes)));
+    }
     tables.binaries.push_back(std::move(table));
     return success();
   }

@@ -64,10 +64,12 @@ public:
       import(*kernel);
     for (const artifact::Binary *binary : elements(tables.binaries()))
       device::BinaryOp::create(
-          builder, location, symbolOf(*binary), text(binary->target()),
+          builder, location, symbolOf(text(binary->target())),
+          text(binary->target()),
           binary->device() ? builder.getStringAttr(text(binary->device()))
                            : StringAttr(),
-          bytesOf(binary->segment()), binary->cubin());
+          bytesOf(binary->segment()),
+          binary->cubin() < 0 ? ElementsAttr() : bytesOf(binary->cubin()));
     for (const artifact::Program *program : elements(tables.programs()))
       if (failed(import(*program)))
         return nullptr;
@@ -127,11 +129,11 @@ private:
 
   /// The symbol name of a binary, for example "x86_64_v3" for the target
   /// "x86-64-v3".
-  static std::string symbolOf(const artifact::Binary &binary) {
-    std::string symbol = binary.target()->str();
+  static std::string symbolOf(StringRef target) {
+    std::string symbol = target.str();
     std::ranges::replace_if(
         symbol, [](char c) { return !llvm::isAlnum(c); }, '_');
-    return symbol + (binary.cubin() ? "_cubin" : "");
+    return symbol;
   }
 
   DenseElementsAttr bytesOf(uint32_t segment) {

@@ -152,16 +152,20 @@ Status verifyArguments(const artifact::Arguments &arguments) {
 }
 
 Status verifyKernels(const artifact::Artifact &artifact) {
-  std::set<std::pair<std::string_view, bool>> targets;
+  std::set<std::string_view> targets;
   for (uint32_t i = 0; i < count(artifact.binaries()); ++i) {
     const artifact::Binary *binary = artifact.binaries()->Get(i);
     std::string_view target = binary->target()->string_view();
-    if (target.empty() || !targets.emplace(target, binary->cubin()).second)
+    if (target.empty() || !targets.insert(target).second)
       return corrupted(fmt::format(
           "binary {}: target '{}' is empty or given twice", i, target));
     if (binary->segment() >= count(artifact.segments()))
       return corrupted(fmt::format("binary '{}': segment {} does not exist",
                                    target, binary->segment()));
+    if (binary->cubin() >= 0 &&
+        uint32_t(binary->cubin()) >= count(artifact.segments()))
+      return corrupted(fmt::format("binary '{}': segment {} does not exist",
+                                   target, binary->cubin()));
   }
   std::set<std::string_view> symbols;
   for (uint32_t i = 0; i < count(artifact.kernels()); ++i) {

@@ -216,6 +216,9 @@ struct DeviceInfo {
   std::string name;
   /// The cache that all kernels share; 0 if it is not known.
   uint64_t cacheBytes = 0;
+  /// How many of the devices that were asked for are separate ones; 0: each
+  /// executor of the process has one.
+  uint32_t devices = 0;
 };
 
 class Device {
@@ -225,7 +228,7 @@ public:
   /// The name for `openDevice`: "cpu", "simulated", ...
   virtual std::string_view kind() const = 0;
   virtual DeviceInfo info() const {
-    return {.name = std::string(kind()), .cacheBytes = 0};
+    return {.name = std::string(kind())};
   }
   /// Whether it is a host device; if so, it has neither queues nor events.
   virtual bool isHost() const = 0;

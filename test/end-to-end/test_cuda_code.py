@@ -95,16 +95,21 @@ def test_assembled_code(
     shown = json.loads(
         tools.run("lockstep-inspect", artifact, "--format=json").stdout
     )
-    found = [(each["target"], each["format"]) for each in shown["binaries"]]
-    assert found == [
-        ("sm_80", "PTX"),
-        ("sm_80", "cubin"),
-        ("sm_90", "PTX"),
-        ("sm_90", "cubin"),
-        ("x86-64-v3", "shared object"),
-    ]
+    assert [
+        (each["target"], each["cubin_bytes"] is None)
+        for each in shown["binaries"]
+    ] == [("sm_80", False), ("sm_90", False), ("x86-64-v3", True)]
     text = tools.run("lockstep-inspect", artifact).stdout
-    assert "sm_80, a cubin (" in text
+    assert re.search(r"sm_80 \(\S+ KiB, assembled \S+ KiB\)", text)
+    tools.run("lockstep-inspect", artifact, f"--ptxas={assembler}")
+    # The same artifact from its IR.
+    imported = tmp_path / "imported.mlir"
+    tools.run(
+        "lockstep-translate", "--import-artifact", artifact, "-o", imported
+    )
+    again = tmp_path / "again.lockstep"
+    tools.run("lockstep-translate", "--emit-artifact", imported, "-o", again)
+    assert again.read_bytes() == artifact.read_bytes()
     code = tmp_path / "code"
     tools.run("lockstep-inspect", artifact, "--code=sm_90", "-o", code)
     assert code.read_text().lstrip().startswith("//")
@@ -141,6 +146,10 @@ def test_assembler_that_fails(tools, examples, tmp_path):
     assert (
         "expected a GPU in --target with --ptxas, found 'x86-64-v3'"
         in error("--target=x86-64-v3", "--ptxas=ptxas")
+    )
+    assert (
+        "expected --ptxas with the path of NVIDIA's ptxas, found ''"
+        in error("--target=sm_90", "--ptxas=")
     )
     assert (
         "expected the path of NVIDIA's ptxas, found '/no/ptxas': No such file"

@@ -2,9 +2,11 @@
 
 #include "tools/lockstep-benchmark/Calibration.h"
 
+#include "runtime/device/Device.h"
 #include "runtime/model/CostModel.h"
 #include "runtime/schema/KernelTiles.h"
 #include "runtime/simulator/Simulator.h"
+#include "runtime/transport/TransportFactory.h"
 #include "tools/lockstep-benchmark/RateFit.h"
 #include "tools/support/Table.h"
 
@@ -64,6 +66,34 @@ static StepSample sampleOf(const ArtifactTimes &times,
   return sample;
 }
 
+/// Before anything is measured.
+Status CalibrationOptions::check(const runtime::Device &device) {
+  std::shared_ptr<runtime::TransportFactory> transport;
+  LOCKSTEP_RETURN_IF_ERROR(
+      runtime::openTransport(placement.transport).moveTo(transport));
+  if (uint32_t devices = device.info().devices;
+      placement.isSeparate && devices > 0) {
+    std::erase_if(replicas, [&](uint32_t count) { return count > devices; });
+    if (replicas.empty())
+      return runtime::invalidArgument(fmt::format(
+          "expected a device for each replica of a collective, found {} on "
+          "this machine",
+          devices));
+  }
+  for (const std::string &path : artifacts) {
+    auto artifact = runtime::Artifact::open(path);
+    if (!artifact)
+      return artifact.status();
+    if (uint32_t count = (*artifact)->tables().replicas();
+        count != 1 && (placement.isSeparate || !device.isHost()))
+      return runtime::invalidArgument(fmt::format(
+          "{}: expected an artifact of one replica, whose kernels have {} for "
+          "themselves, found {} replicas",
+          path, placement.isSeparate ? "a device" : "the device", count));
+  }
+  return Status::success();
+}
+
 Status Calibration::measureMachine(runtime::Device &device, double effort) {
   if (!device.isHost())
     return measureMemory(device).moveTo(allCoresMemory);
@@ -93,8 +123,12 @@ Expected<Calibration> Calibration::measure(CalibrationOptions options) {
   Topology &topology = result.topology;
   topology.name = options.name;
   topology.reducesOnCompute = !placement.isSeparate;
-  topology.cores = result.machine.cores;
-  topology.cacheBytes = result.machine.cacheBytes;
+  // With a device of its own, a replica has a model without cores and caches.
+  if (!placement.isSeparate) {
+    topology.cores = result.machine.cores;
+    topology.cacheBytes = result.machine.cacheBytes;
+  }
+  LOCKSTEP_RETURN_IF_ERROR(options.check(*device));
 
   // Artifacts first: their errors should not take long.
   for (const std::string &path : options.artifacts) {
@@ -102,16 +136,11 @@ Expected<Calibration> Calibration::measure(CalibrationOptions options) {
         measureArtifact(path, placement.device, options.effort);
     if (!times)
       return times.status();
-    if (uint32_t replicas = times->artifact->tables().replicas();
-        placement.isSeparate && replicas != 1)
-      return runtime::invalidArgument(fmt::format(
-          "{}: expected an artifact of one replica, which has a device of its "
-          "own, found {} replicas",
-          path, replicas));
     result.artifacts.push_back(std::move(*times));
   }
   LOCKSTEP_RETURN_IF_ERROR(result.measureMachine(*device, options.effort));
-  topology.memoryBytesPerSecond = rounded(result.allCoresMemory);
+  if (!placement.isSeparate)
+    topology.memoryBytesPerSecond = rounded(result.allCoresMemory);
 
   std::vector<StepSample> samples;
   for (const ArtifactTimes &times : result.artifacts)
@@ -171,10 +200,14 @@ std::string Calibration::toText() const {
   };
   line("operations", rateText(topology.compute.flopsPerSecond, "flop") +
                          " by kernels" + onOneCore);
-  line("bytes",
-       fmt::format("{} by kernels{}, {} in its cache",
-                   rateText(topology.compute.bytesPerSecond, "B"), onOneCore,
-                   rateText(topology.cacheBytesPerSecond, "B")));
+  line(
+      "bytes",
+      fmt::format("{} by kernels{}{}",
+                  rateText(topology.compute.bytesPerSecond, "B"), onOneCore,
+                  topology.reducesOnCompute
+                      ? fmt::format(", {} in its cache",
+                                    rateText(topology.cacheBytesPerSecond, "B"))
+                      : ""));
   line("launch",
        fmt::format("{:.0f} ns", topology.compute.launchSeconds * 1e9));
   line("memory", oneCoreMemory ? fmt::format("{} copied by one core, {} by all",

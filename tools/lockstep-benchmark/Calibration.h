@@ -22,11 +22,17 @@ struct CalibrationOptions {
   /// The numbers of replicas whose collectives are measured.
   std::vector<uint32_t> replicas = {2, 4, 8};
   /// Where kernels, and collectives, are executed. With devices of their own
-  /// (`isSeparate`), artifacts have one replica.
+  /// (`isSeparate`), and on devices with queues, where kernels of several
+  /// replicas overlap, artifacts have one replica.
   Placement placement;
   /// How long each measurement takes, relative to one that is accurate: for
   /// tests.
   double effort = 1;
+
+  /// Leaves out numbers of replicas for which there are not enough devices.
+  /// Errors: no such transport, an artifact of several replicas where it must
+  /// have one, no device for each replica.
+  runtime::Status check(const runtime::Device &device);
 };
 
 /// What has been measured, and the topology that explains it.

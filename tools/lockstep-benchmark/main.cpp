@@ -88,6 +88,9 @@ int main(int argc, char **argv) {
   if (options.name.empty())
     return fail("--name: expected a text that is not empty (see --help)",
                 exitUsage);
+  if (!options.placement.transport.empty() && !options.placement.isSeparate)
+    return fail("--transport: expected --separate, too (see --help)",
+                exitUsage);
   // An output that cannot be written should not cost a measurement.
   Expected<AtomicFile> file = AtomicFile::create(output);
   if (!file)

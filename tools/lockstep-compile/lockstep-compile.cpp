@@ -211,6 +211,8 @@ int main(int argc, char **argv) {
   options.findExamples = line.findExamples;
   if (!line.targets.empty())
     options.targets.assign(line.targets.begin(), line.targets.end());
+  if (line.ptxas.getNumOccurrences() && line.ptxas.empty())
+    return fail("expected --ptxas with the path of NVIDIA's ptxas, found ''");
   if (line.ptxas.getNumOccurrences() &&
       llvm::none_of(options.targets, [](llvm::StringRef target) {
         return target.starts_with("sm_");

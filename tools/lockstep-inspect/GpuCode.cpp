@@ -3,7 +3,6 @@
 #include "tools/lockstep-inspect/GpuCode.h"
 
 #include "runtime/artifact/GpuSymbols.h"
-#include "tools/lockstep-inspect/Inspection.h"
 #include "tools/support/Process.h"
 
 #include <fmt/format.h>
@@ -258,7 +257,7 @@ inspectGpuCode(const Artifact &artifact,
     return result;
   for (const auto *binary : *binaries) {
     std::string target = binary->target()->str();
-    if (formatOf(*binary) != "PTX")
+    if (!target.starts_with("sm_"))
       continue;
     std::span<const std::byte> bytes = artifact.segment(binary->segment());
     std::string module(reinterpret_cast<const char *>(bytes.data()),

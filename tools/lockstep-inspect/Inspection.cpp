@@ -97,12 +97,6 @@ ProofInfo inspectProof(const runtime::Artifact &artifact,
 
 } // namespace
 
-std::string_view formatOf(const artifact::Binary &binary) {
-  if (!binary.device() || binary.device()->string_view() != "cuda")
-    return "shared object";
-  return binary.cubin() ? "cubin" : "PTX";
-}
-
 std::string typeText(const artifact::TensorType *type) {
   if (!type)
     return "";
@@ -162,9 +156,11 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
     result.constantSize = artifact.segment(tables.constants()).size();
 
   forEach(tables.binaries(), [&](const artifact::Binary &binary) {
-    result.binaries.push_back({binary.target()->str(),
-                               std::string(formatOf(binary)),
-                               artifact.segment(binary.segment()).size()});
+    BinaryInfo info{binary.target()->str(),
+                    artifact.segment(binary.segment()).size(), std::nullopt};
+    if (binary.cubin() >= 0)
+      info.cubinBytes = artifact.segment(uint32_t(binary.cubin())).size();
+    result.binaries.push_back(std::move(info));
   });
   forEach(tables.groups(), [&](const artifact::Group &group) {
     GroupInfo info{group.name()->str(), {}};

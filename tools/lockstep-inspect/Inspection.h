@@ -198,13 +198,10 @@ struct KernelInfo {
 
 struct BinaryInfo {
   std::string target;
-  /// "shared object", "PTX" or "cubin".
-  std::string format;
   uint64_t bytes = 0;
+  /// Of the same code for GPUs, assembled.
+  std::optional<uint64_t> cubinBytes;
 };
-
-/// The format of the code of a target.
-std::string_view formatOf(const artifact::Binary &binary);
 
 struct GroupInfo {
   std::string name;

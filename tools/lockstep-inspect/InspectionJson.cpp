@@ -189,8 +189,9 @@ std::string toJson(const Inspection &inspection) {
         {"constant", inspection.constantSize}}}};
   json["binaries"] = array(inspection.binaries, [](const BinaryInfo &binary) {
     return Json{{"target", binary.target},
-                {"format", binary.format},
-                {"bytes", binary.bytes}};
+                {"bytes", binary.bytes},
+                {"cubin_bytes",
+                 binary.cubinBytes ? Json(*binary.cubinBytes) : Json(nullptr)}};
   });
   json["groups"] = array(inspection.groups, [](const GroupInfo &group) {
     return Json{

@@ -109,9 +109,11 @@ std::string summary(const Inspection &inspection) {
   line("replicas", fmt::format("{}", inspection.replicas));
   std::vector<std::string> targets;
   for (const BinaryInfo &binary : inspection.binaries)
-    targets.push_back(fmt::format("{}{} ({})", binary.target,
-                                  binary.format == "cubin" ? ", a cubin" : "",
-                                  bytesText(binary.bytes)));
+    targets.push_back(fmt::format(
+        "{} ({}{})", binary.target, bytesText(binary.bytes),
+        binary.cubinBytes
+            ? fmt::format(", assembled {}", bytesText(*binary.cubinBytes))
+            : ""));
   line("targets", fmt::format("{}", fmt::join(targets, ", ")));
   line("memory", fmt::format("a process: {} variables, {} constants, {} "
                              "scalars; a replica: {} variables",

@@ -46,7 +46,9 @@ public:
 
   /// "GPU 0 'NVIDIA H100'"
   std::string name() const;
-  DeviceInfo info() const { return {deviceName, cacheBytes}; }
+  DeviceInfo info(uint32_t devices) const {
+    return {deviceName, cacheBytes, devices};
+  }
   ComputeCapability capability() const { return ofDevice; }
   uint32_t multiprocessors() const { return multiprocessorCount; }
 

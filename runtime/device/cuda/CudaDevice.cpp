@@ -18,6 +18,7 @@
 
 #include <charconv>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -97,6 +98,10 @@ public:
       return invalidArgument(fmt::format(
           "expected the ordinal of a GPU below {}, found {}", count, ordinal));
     std::unique_ptr<CudaDevice> device(new CudaDevice());
+    device->devices =
+        ordinals.empty()
+            ? uint32_t(count)
+            : uint32_t(std::set(ordinals.begin(), ordinals.end()).size());
     LOCKSTEP_RETURN_IF_ERROR(
         CudaContext::open(**api, ordinal).moveTo(device->context));
     LOCKSTEP_RETURN_IF_ERROR(CudaWatch::start().moveTo(device->watch));
@@ -105,7 +110,7 @@ public:
   }
 
   std::string_view kind() const override { return "cuda"; }
-  DeviceInfo info() const override { return context->info(); }
+  DeviceInfo info() const override { return context->info(devices); }
   bool isHost() const override { return false; }
   bool canRecord() const override { return true; }
 
@@ -155,6 +160,7 @@ public:
 private:
   CudaDevice() = default;
 
+  uint32_t devices = 1;
   std::shared_ptr<CudaContext> context;
   std::shared_ptr<CudaReductions> reductions;
   std::shared_ptr<CudaWatch> watch;

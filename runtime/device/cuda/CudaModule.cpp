@@ -15,29 +15,27 @@ namespace lockstep::runtime {
 Expected<std::unique_ptr<Module>>
 CudaModule::load(std::shared_ptr<CudaContext> context, const Artifact &artifact,
                  std::string_view target) {
-  Expected<const artifact::Binary *> binary =
-      chooseCudaBinary(artifact, target, context->capability());
-  if (!binary)
-    return binary.status();
+  CudaImage image;
+  LOCKSTEP_RETURN_IF_ERROR(
+      chooseCudaImage(artifact, target, context->capability()).moveTo(image));
   std::unique_ptr<CudaModule> result(new CudaModule(std::move(context)));
-  if (!*binary)
+  if (image.code.empty())
     return std::unique_ptr<Module>(std::move(result));
-  auto tryBinary = [&](const artifact::Binary &binary) {
-    result->name = binary.target()->str();
+  auto tryImage = [&](const CudaImage &tried) {
+    result->name = tried.target;
     return result->context
-        ->load(artifact.segment(binary.segment()),
-               fmt::format("kernels for target '{}'", result->name))
+        ->load(tried.code, fmt::format("kernels for target '{}'", result->name))
         .moveTo(result->module);
   };
-  Status status = tryBinary(**binary);
-  if (!status.ok() && isCubin(artifact.segment((*binary)->segment()))) {
+  Status status = tryImage(image);
+  if (!status.ok() && isCubin(image.code)) {
     // A driver may be too old for what ptxas has assembled, but not for PTX.
-    Expected<const artifact::Binary *> other =
-        chooseCudaBinary(artifact, target, result->context->capability(),
-                         /*acceptsCubins=*/false);
-    if (other) {
+    Expected<CudaImage> ptx =
+        chooseCudaImage(artifact, target, result->context->capability(),
+                        /*acceptsCubins=*/false);
+    if (ptx) {
       result->refusedCubin = status.message();
-      status = tryBinary(**other);
+      status = tryImage(*ptx);
     }
   }
   if (!status.ok())

@@ -32,7 +32,7 @@ struct CudaKernel {
 /// The kernels of an artifact, as described in GpuSymbols.h and GpuProducts.h.
 class CudaModule final : public Module {
 public:
-  /// Errors: those of `chooseCudaBinary`, and what the driver says about an
+  /// Errors: those of `chooseCudaImage`, and what the driver says about an
   /// image that it cannot load; about a cubin only if there is no PTX instead.
   static Expected<std::unique_ptr<Module>>
   load(std::shared_ptr<CudaContext> context, const Artifact &artifact,

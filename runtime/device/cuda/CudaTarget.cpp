@@ -70,35 +70,42 @@ static std::string listOtherBinaries(const Artifact &artifact) {
   return list;
 }
 
-Expected<const artifact::Binary *> chooseCudaBinary(const Artifact &artifact,
-                                                    std::string_view target,
-                                                    ComputeCapability device,
-                                                    bool acceptsCubins) {
+Expected<CudaImage> chooseCudaImage(const Artifact &artifact,
+                                    std::string_view target,
+                                    ComputeCapability device,
+                                    bool acceptsCubins) {
   const auto *kernels = artifact.tables().kernels();
   const auto *binaries = artifact.tables().binaries();
   if (!kernels || kernels->size() == 0 || !binaries || binaries->size() == 0)
-    return nullptr;
-  const artifact::Binary *best = nullptr, *named = nullptr;
+    return CudaImage();
+  bool isNamed = false;
+  CudaImage best;
   std::tuple<ComputeCapability, bool, bool> bestRank;
   for (const artifact::Binary *binary : *binaries) {
     std::string_view name = binary->target()->string_view();
     if (deviceOf(*binary) != "cuda" || (!target.empty() && name != target))
       continue;
-    named = binary;
-    bool isCompiled = isCubin(artifact.segment(binary->segment()));
+    isNamed = true;
     std::optional<CudaTarget> parsed = CudaTarget::parse(name);
-    if (!parsed || !parsed->isFor(device, isCompiled) ||
-        (isCompiled && !acceptsCubins))
-      continue;
-    // Of kernels for the same capability, those with more features, then those
-    // that the driver need not compile.
-    std::tuple rank(parsed->capability, parsed->isExact, isCompiled);
-    if (!best || rank > bestRank) {
-      best = binary;
-      bestRank = rank;
+    for (int64_t segment :
+         {int64_t(binary->segment()), int64_t(binary->cubin())}) {
+      if (!parsed || segment < 0)
+        continue;
+      std::span<const std::byte> code = artifact.segment(uint32_t(segment));
+      bool isAssembled = isCubin(code);
+      if (!parsed->isFor(device, isAssembled) ||
+          (isAssembled && !acceptsCubins))
+        continue;
+      // Of kernels for the same capability, those with more features, then
+      // those that the driver need not translate.
+      std::tuple rank(parsed->capability, parsed->isExact, isAssembled);
+      if (best.code.empty() || rank > bestRank) {
+        best = {name, code};
+        bestRank = rank;
+      }
     }
   }
-  if (best)
+  if (!best.code.empty())
     return best;
   std::string list = listCudaTargets(artifact);
   if (list.empty())
@@ -111,7 +118,7 @@ Expected<const artifact::Binary *> chooseCudaBinary(const Artifact &artifact,
         "no kernels for this GPU: expected a target for compute capability {}, "
         "the artifact has {}",
         device.text(), list));
-  if (!named)
+  if (!isNamed)
     return unsupported(fmt::format(
         "no kernels for target '{}': the artifact has {}", target, list));
   return unsupported(fmt::format(

@@ -38,13 +38,20 @@ struct CudaTarget {
 /// Whether an image is a cubin, an ELF object. Otherwise it is PTX.
 bool isCubin(std::span<const std::byte> image);
 
+/// Kernels in an artifact.
+struct CudaImage {
+  std::string_view target;
+  /// PTX or a cubin; empty if the artifact has no kernels at all.
+  std::span<const std::byte> code;
+};
+
 /// The best kernels in an artifact for the GPU, or those for `target`, unless
-/// it is empty; null if the artifact has no kernels at all. Errors: it has none
-/// that the GPU can execute. Cubins only if they are accepted.
-Expected<const artifact::Binary *> chooseCudaBinary(const Artifact &artifact,
-                                                    std::string_view target,
-                                                    ComputeCapability device,
-                                                    bool acceptsCubins = true);
+/// it is empty. Errors: it has none that the GPU can execute. Cubins only if
+/// they are accepted.
+Expected<CudaImage> chooseCudaImage(const Artifact &artifact,
+                                    std::string_view target,
+                                    ComputeCapability device,
+                                    bool acceptsCubins = true);
 
 } // namespace lockstep::runtime
 

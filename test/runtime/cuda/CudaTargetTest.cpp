@@ -16,17 +16,21 @@ constexpr std::string_view ptx = ".version 7.0", cubin = "\x7f"
 /// An artifact with kernels for `cpu`, and for GPUs: target and image.
 struct Binaries {
   Binaries(
-      std::initializer_list<std::pair<const char *, std::string_view>> images) {
+      std::initializer_list<std::pair<const char *, std::string_view>> images,
+      std::string_view assembled = "") {
     TestProgram p(1);
     p.ret();
+    auto add = [&](std::string_view image) {
+      auto *first = reinterpret_cast<const std::byte *>(image.data());
+      return p.writer.addSegment(std::vector(first, first + image.size()));
+    };
     for (auto [target, image] : images) {
       auto binary = std::make_unique<artifact::BinaryT>();
       binary->target = target;
       binary->device = "cuda";
-      binary->cubin = image == cubin;
-      auto *first = reinterpret_cast<const std::byte *>(image.data());
-      binary->segment =
-          p.writer.addSegment(std::vector(first, first + image.size()));
+      binary->segment = add(image);
+      if (!assembled.empty())
+        binary->cubin = int32_t(add(assembled));
       p.writer.tables.binaries.push_back(std::move(binary));
     }
     artifact = p.artifact();
@@ -35,8 +39,8 @@ struct Binaries {
   /// The target of the chosen kernels, or the error.
   std::string choose(ComputeCapability device, std::string_view target = "",
                      bool acceptsCubins = true) {
-    auto binary = chooseCudaBinary(*artifact, target, device, acceptsCubins);
-    return binary ? (*binary)->target()->str() : binary.status().message();
+    auto image = chooseCudaImage(*artifact, target, device, acceptsCubins);
+    return image ? std::string(image->target) : image.status().message();
   }
 
   std::shared_ptr<const Artifact> artifact;
@@ -90,13 +94,14 @@ TEST(CudaTarget, cubins) {
 
 // Of the same target, what need not be translated.
 TEST(CudaTarget, cubinsAndPtx) {
-  Binaries b({{"sm_90", ptx}, {"sm_90", cubin}});
-  auto chosen = [&](bool acceptsCubins) {
-    auto binary = chooseCudaBinary(*b.artifact, "", {9, 0}, acceptsCubins);
-    return isCubin(b.artifact->segment((*binary)->segment()));
+  Binaries b({{"sm_90", ptx}}, cubin);
+  auto chosen = [&](ComputeCapability device, bool acceptsCubins) {
+    return isCubin(
+        chooseCudaImage(*b.artifact, "", device, acceptsCubins)->code);
   };
-  EXPECT_TRUE(chosen(true));
-  EXPECT_FALSE(chosen(false));
+  EXPECT_TRUE(chosen({9, 0}, true));
+  EXPECT_FALSE(chosen({9, 0}, false));
+  EXPECT_FALSE(chosen({10, 0}, true));
 }
 
 TEST(CudaTarget, errors) {

@@ -2,6 +2,8 @@
 
 #include "tools/lockstep-benchmark/Calibration.h"
 
+#include "runtime/simulator/Simulator.h"
+
 #include "TestProgram.h"
 
 #include <nlohmann/json.hpp>
@@ -109,9 +111,22 @@ TEST(Calibration, SaysWhereItComesFrom) {
   EXPECT_NE(text.find(file.path), std::string::npos);
 }
 
+/// A step of one replica.
+TestProgram makeLonelyStep() {
+  TestProgram alone(1);
+  alone.program->name = "step";
+  for (auto &kernel : alone.writer.tables.kernels)
+    kernel->flops = kernel->bytes = 256;
+  uint32_t input = alone.input("x", ElementType::f32, {16384});
+  alone.launch("twice_tiles", {input},
+               {alone.buffer(Space::replica, ElementType::f32, {16384})});
+  alone.ret();
+  return alone;
+}
+
 // A device with queues is one core for all replicas.
 TEST(Calibration, OfADevice) {
-  TestProgram program = makeStep();
+  TestProgram program = makeLonelyStep();
   TemporaryFile file = save(program);
   Expected<Calibration> found =
       Calibration::measure({.artifacts = {file.path},
@@ -141,16 +156,9 @@ TEST(Calibration, OfSeparateExecutors) {
           {.artifacts = {two.path}, .placement = separate, .effort = effort})
           .status()
           .message(),
-      two.path + ": expected an artifact of one replica, which has a device of "
-                 "its own, found 2 replicas");
-  TestProgram alone(1);
-  alone.program->name = "step";
-  for (auto &kernel : alone.writer.tables.kernels)
-    kernel->flops = kernel->bytes = 256;
-  uint32_t input = alone.input("x", ElementType::f32, {16384});
-  alone.launch("twice_tiles", {input},
-               {alone.buffer(Space::replica, ElementType::f32, {16384})});
-  alone.ret();
+      two.path + ": expected an artifact of one replica, whose kernels have a "
+                 "device for themselves, found 2 replicas");
+  TestProgram alone = makeLonelyStep();
   TemporaryFile one = save(alone);
   Expected<Calibration> found = Calibration::measure({.artifacts = {one.path},
                                                       .replicas = {2},
@@ -162,6 +170,15 @@ TEST(Calibration, OfSeparateExecutors) {
   EXPECT_EQ(found->topology.levels[0].name, "executors");
   EXPECT_TRUE(Topology::parse(found->toJson()));
   EXPECT_NE(found->toText().find("\n  message "), std::string::npos);
+  // The step, by what the file says.
+  Expected<Topology> written = Topology::parse(found->toJson());
+  Expected<SimulationResult> simulated =
+      simulate(*found->artifacts[0].artifact, *written, {});
+  ASSERT_TRUE(simulated) << simulated.status().message();
+  double kernel = *found->artifacts[0].kernels.seconds[0];
+  for (std::optional<double> seconds : found->artifacts[0].kernels.seconds)
+    kernel = seconds.value_or(kernel);
+  EXPECT_NEAR(simulated->seconds, kernel, 0.1 * kernel);
 }
 
 TEST(Calibration, Errors) {

@@ -37,3 +37,9 @@
 // ARTIFACTS: lockstep-benchmark: error: artifacts is required (see --help)
 // RUN: not lockstep-benchmark --calibrate %t.two.lockstep -o %t.json --replicas=1 2>&1 | FileCheck %s --check-prefix=ONE
 // ONE: lockstep-benchmark: error: --replicas:
+// RUN: not lockstep-benchmark --calibrate %t.two.lockstep -o %t.json --transport=threads 2>&1 | FileCheck %s --check-prefix=TRANSPORT
+// TRANSPORT: lockstep-benchmark: error: --transport: expected --separate, too (see --help)
+// RUN: not lockstep-benchmark --calibrate %t.two.lockstep -o %t.json --separate --transport=pigeons 2>&1 | FileCheck %s --check-prefix=PIGEONS
+// PIGEONS: lockstep-benchmark: error: {{.*}}pigeons
+// RUN: not lockstep-benchmark --calibrate %t.two.lockstep -o %t.json --separate 2>&1 | FileCheck %s --check-prefix=SEVERAL
+// SEVERAL: lockstep-benchmark: error: {{.*}}two.lockstep: expected an artifact of one replica, whose kernels have a device for themselves, found 2 replicas
