@@ -1,10 +1,10 @@
 //===- BatchTransferTest.cpp - batches that are sent ahead ----------------===//
 
+#include "Devices.h"
 #include "TestProgram.h"
 
 #include "runtime/executor/BatchTransfer.h"
 
-#include <cstdlib>
 #include <cstring>
 
 using namespace lockstep;
@@ -12,15 +12,6 @@ using namespace lockstep::runtime;
 using namespace lockstep::runtime::test;
 
 namespace {
-
-/// Simulated devices that other tests do not use, and that of all tests.
-std::vector<std::string> devicesWithQueues() {
-  std::vector<std::string> names{"simulated:3001", "simulated:3002"};
-  if (const char *name = std::getenv("LOCKSTEP_DEVICE");
-      name && std::string_view(name) != "cpu")
-    names.push_back(name);
-  return names;
-}
 
 struct Input {
   alignas(64) int64_t x = 0;
@@ -100,7 +91,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(
     OnDevices, BatchTransfers,
-    testing::Combine(testing::ValuesIn(devicesWithQueues()),
+    testing::Combine(testing::ValuesIn(devicesWithQueues(3001, 2)),
                      testing::Values(1, 3), testing::Bool()));
 
 // As a ring of two batches is used, of which one is filled during each run.

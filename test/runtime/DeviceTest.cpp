@@ -1,5 +1,6 @@
 //===- DeviceTest.cpp - the interface, and devices by their names ---------===//
 
+#include "Devices.h"
 #include "TestProgram.h"
 
 #include "runtime/device/DeviceQueues.h"
@@ -8,7 +9,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <thread>
 
 using namespace lockstep;
@@ -27,17 +27,6 @@ std::byte *bytesAt(Numbers &numbers) {
 /// one with a session that another test has abandoned delays nothing.
 std::string simulated(unsigned seed) {
   return "simulated:" + std::to_string(1000 + seed);
-}
-
-/// Several simulated devices, and the one on which all tests run.
-std::vector<std::string> devicesWithQueues() {
-  std::vector<std::string> names;
-  for (unsigned seed = 1; seed < 6; ++seed)
-    names.push_back(simulated(seed));
-  if (const char *name = std::getenv("LOCKSTEP_DEVICE");
-      name && std::string_view(name) != "cpu")
-    names.push_back(name);
-  return names;
 }
 
 /// A device with two queues and a block of four numbers.
@@ -63,7 +52,7 @@ struct TwoQueues {
 
 class Devices : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(WithQueues, Devices,
-                         testing::ValuesIn(devicesWithQueues()));
+                         testing::ValuesIn(devicesWithQueues(1001, 5)));
 
 // The commands of a queue are executed in order.
 TEST_P(Devices, queuesAreInOrder) {
@@ -164,7 +153,7 @@ TEST(DeviceDeathTest, theHostCannotTouchItsMemory) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(
       {
-        TwoQueues s(devicesWithQueues().back());
+        TwoQueues s(devicesWithQueues(1001, 5).back());
         *s.memory->block(0) = std::byte(1);
       },
       "");
@@ -331,7 +320,7 @@ TEST(SessionOnADevice, chosenByItsOptions) {
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {v}, {sum});
   p.wait(channel);
   p.ret();
-  std::vector<std::string> devices = devicesWithQueues();
+  std::vector<std::string> devices = devicesWithQueues(1001, 5);
   devices.push_back("cpu");
   for (const std::string &device : devices) {
     auto session = p.session({.device = device});

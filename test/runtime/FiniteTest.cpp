@@ -1,5 +1,6 @@
 //===- FiniteTest.cpp - where a NaN or an infinity comes from -------------===//
 
+#include "Devices.h"
 #include "TestProgram.h"
 
 #include "runtime/device/DeviceQueues.h"
@@ -7,7 +8,6 @@
 #include "runtime/executor/Cluster.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -182,15 +182,6 @@ TEST_P(Finite, dynamicSizes) {
 // On devices with queues
 //===----------------------------------------------------------------------===//
 
-/// Simulated devices that other tests do not use, and that of all tests.
-std::vector<std::string> devicesThatSearch() {
-  std::vector<std::string> names{"simulated:4001", "simulated:4002"};
-  if (const char *name = std::getenv("LOCKSTEP_DEVICE");
-      name && std::string_view(name) != "cpu")
-    names.push_back(name);
-  return names;
-}
-
 class FiniteOnDevices : public testing::TestWithParam<std::string> {
 protected:
   SessionOptions options() const {
@@ -198,7 +189,7 @@ protected:
   }
 };
 INSTANTIATE_TEST_SUITE_P(OnDevices, FiniteOnDevices,
-                         testing::ValuesIn(devicesThatSearch()));
+                         testing::ValuesIn(devicesWithQueues(4001, 2)));
 
 /// Executes searches of one finding, in order, on a device.
 NonFinite searchOn(Device &device, std::span<const FiniteSearch> searches) {

@@ -1,12 +1,12 @@
 //===- RecordingTest.cpp - runs that a device has recorded ----------------===//
 
+#include "Devices.h"
 #include "HangingKernel.h"
 
 #include "runtime/device/DeviceQueues.h"
 #include "runtime/device/cpu/CpuDevice.h"
 
 #include <array>
-#include <cstdlib>
 
 using namespace lockstep;
 using namespace lockstep::runtime;
@@ -16,15 +16,6 @@ using namespace std::chrono_literals;
 namespace {
 
 using Numbers = std::array<int32_t, 4>;
-
-/// Simulated devices that other tests do not use, and that of all tests.
-std::vector<std::string> recordingDevices() {
-  std::vector<std::string> names{"simulated:2001", "simulated:2002"};
-  if (const char *name = std::getenv("LOCKSTEP_DEVICE");
-      name && std::string_view(name) != "cpu")
-    names.push_back(name);
-  return names;
-}
 
 class Recording : public testing::TestWithParam<std::string> {
 protected:
@@ -62,7 +53,7 @@ protected:
   std::unique_ptr<Queue> queues[2];
 };
 INSTANTIATE_TEST_SUITE_P(OnDevices, Recording,
-                         testing::ValuesIn(recordingDevices()));
+                         testing::ValuesIn(devicesWithQueues(2001, 2)));
 
 // block 1 = block 0; block 0 = 5: on two queues, ordered by events.
 TEST_P(Recording, isExecutedOnDemand) {

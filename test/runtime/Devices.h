@@ -1,0 +1,30 @@
+//===- Devices.h - devices on which tests are repeated ----------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TEST_RUNTIME_DEVICES_H
+#define LOCKSTEP_TEST_RUNTIME_DEVICES_H
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::runtime::test {
+
+/// `count` simulated devices with seeds from `first`, and the device with
+/// queues on which all tests run, if there is one. Tests of each file have
+/// seeds of their own: devices are shared by seed, and one with a session that
+/// another test has abandoned delays nothing.
+inline std::vector<std::string> devicesWithQueues(unsigned first,
+                                                  unsigned count) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < count; ++i)
+    names.push_back("simulated:" + std::to_string(first + i));
+  if (const char *name = std::getenv("LOCKSTEP_DEVICE");
+      name && std::string_view(name) != "cpu")
+    names.push_back(name);
+  return names;
+}
+
+} // namespace lockstep::runtime::test
+
+#endif // LOCKSTEP_TEST_RUNTIME_DEVICES_H
