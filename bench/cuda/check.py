@@ -240,7 +240,7 @@ class Check:
         """The rates of the GPU, and what they make of measured steps."""
         # They have one replica, whose kernels have the GPU for themselves.
         artifacts = sorted(
-            (self.folder / "large").glob("*/*-cublaslt.lockstep")
+            (self.folder / "large").glob("mlp*/*-cublaslt.lockstep")
         )
         if not artifacts:
             print("no large model to measure the rates of the GPU")
