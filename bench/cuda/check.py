@@ -4,12 +4,12 @@ For each model: the largest relative difference of a metric from the CPU's in 20
 steps, with products by generated code and by cuBLASLt, and the time of a step,
 whose commands the GPU has recorded as a graph; then whether a second run, whose
 commands are enqueued one by one, has the same metrics, and the time of its
-steps. Then what the examples have learned after
-training, compared with the CPU's. Then one model with two executors, which
-exchange through the host and by NCCL, on two GPUs or on one: the metrics must be
-those of one executor. Before that, the rates of the GPU (`lockstep-benchmark`). Then compute-sanitizer's tools on one model, where they
-are installed. Only Python's own library is used. The exit status is 1 if
-anything is wrong.
+steps. Then what the examples have learned after training, compared with the
+CPU's, and the rates of the GPU (`lockstep-benchmark`). Then one model with two
+executors, which exchange through the host and by NCCL, on two GPUs or on one:
+the metrics must be those of one executor. Then compute-sanitizer's tools on one
+model, where they are installed. Only Python's own library is used. The exit
+status is 1 if anything is wrong.
 """
 
 import dataclasses

@@ -4,10 +4,9 @@ nothing is installed or built.
     build/venv/bin/python bench/cuda/prepare.py -o build/cuda-check
 
 The folder gets `lockstep-run` and `lockstep-benchmark` with their plugins and
-libraries, and the models of
-the end-to-end tests and the examples, compiled for GPUs and processors, with
-their initial values and data, and the models of `large.py` without these: less
-than 64 MiB.
+libraries, and the models of the end-to-end tests and the examples, compiled for
+GPUs and processors, with their initial values and data, and the models of
+`large.py` without these: less than 64 MiB.
 """
 
 import argparse

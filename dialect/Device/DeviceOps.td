@@ -123,7 +123,9 @@ def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">
     device.binary @x86_64_v3 target "x86-64-v3" {object = dense<...> : tensor<4096xi8>}
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target, OptionalAttr<StrAttr>:$device, ElementsAttr:$object, OptionalAttr<ElementsAttr>:$cubin);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target,
+                       OptionalAttr<StrAttr>:$device, ElementsAttr:$object,
+                       OptionalAttr<ElementsAttr>:$cubin);
   let assemblyFormat = "$sym_name (`device` $device^)? `target` $target attr-dict";
   let hasVerifier = 1;
 }

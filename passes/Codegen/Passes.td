@@ -333,12 +333,17 @@ def AssembleGpuCodePass : Pass<"assemble-gpu-code", "::mlir::ModuleOp"> {
 
     ```mlir
     // before
-    device.binary @sm_90 device "cuda" target "sm_90" {object = dense<...> : tensor<2048xi8>}
+    device.binary @sm_90 device "cuda" target "sm_90"
+        {object = dense<...> : tensor<2048xi8>}
     // after --assemble-gpu-code=ptxas=ptxas
-    device.binary @sm_90 device "cuda" target "sm_90" {cubin = dense<"0x7F454C46..."> : tensor<4096xi8>, object = dense<...> : tensor<2048xi8>}
+    device.binary @sm_90 device "cuda" target "sm_90"
+        {cubin = dense<"0x7F454C46..."> : tensor<4096xi8>,
+         object = dense<...> : tensor<2048xi8>}
     ```
   }];
-  let options = [Option<"ptxas", "ptxas", "std::string", /*default=*/"\"ptxas\"", "path of ptxas, or a name that is looked up in PATH">];
+  let options = [Option<"ptxas", "ptxas", "std::string",
+                        /*default=*/"\"ptxas\"",
+                        "path of ptxas, or a name that is looked up in PATH">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 

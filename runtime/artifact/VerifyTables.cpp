@@ -159,13 +159,12 @@ Status verifyKernels(const artifact::Artifact &artifact) {
     if (target.empty() || !targets.insert(target).second)
       return corrupted(fmt::format(
           "binary {}: target '{}' is empty or given twice", i, target));
-    if (binary->segment() >= count(artifact.segments()))
-      return corrupted(fmt::format("binary '{}': segment {} does not exist",
-                                   target, binary->segment()));
-    if (binary->cubin() >= 0 &&
-        uint32_t(binary->cubin()) >= count(artifact.segments()))
-      return corrupted(fmt::format("binary '{}': segment {} does not exist",
-                                   target, binary->cubin()));
+    // A cubin of -1 is none.
+    for (int64_t segment :
+         {int64_t(binary->segment()), int64_t(binary->cubin())})
+      if (segment >= int64_t(count(artifact.segments())))
+        return corrupted(fmt::format("binary '{}': segment {} does not exist",
+                                     target, segment));
   }
   std::set<std::string_view> symbols;
   for (uint32_t i = 0; i < count(artifact.kernels()); ++i) {

@@ -366,11 +366,13 @@ void CudaQueue::search(const FiniteSearch &search) {
       fail(kernel.status().withContext(describe()));
       return CUDA_SUCCESS;
     }
-    uint64_t elements = search.elements, order = search.order;
+    uint64_t elements = search.elements, order = search.order,
+             exponent = exponentBits(search.element);
     CUdeviceptr tensor = addressOf(search.tensor),
                 finding = addressOf(
                     reinterpret_cast<const std::byte *>(search.finding));
-    std::array<void *, 4> parameters{&elements, &tensor, &finding, &order};
+    std::array<void *, 5> parameters{&elements, &tensor, &finding, &order,
+                                     &exponent};
     noteLaunch("");
     return api.cuLaunchKernel(*kernel, blocksFor(elements), 1, 1, reduceThreads,
                               1, 1, /*sharedMemBytes=*/0, stream.stream,

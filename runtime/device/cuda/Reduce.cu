@@ -151,17 +151,18 @@ LOCKSTEP_REDUCE(lockstep_reduce_min_accumulators, Min, Accumulator)
 LOCKSTEP_REDUCE(lockstep_reduce_max_accumulators, Max, Accumulator)
 #endif
 
-#ifdef LOCKSTEP_EXPONENT
+#ifdef LOCKSTEP_BITS
 /// See FiniteSearch.h. `words` are the order and the code of a finding. A
 /// search behind that of the finding has nothing to add to it.
 LOCKSTEP_GLOBAL void lockstep_search(uint64_t elements, const void *tensor,
-                                     uint64_t *words, uint64_t order) {
+                                     uint64_t *words, uint64_t order,
+                                     uint64_t exponentBits) {
   using Bits = LOCKSTEP_BITS;
   auto bits = (GlobalPointer<const Bits>)tensor;
   auto finding = (GlobalPointer<uint64_t>)words;
   if (finding[0] < order)
     return;
-  constexpr Bits exponent = LOCKSTEP_EXPONENT;
+  auto exponent = Bits(exponentBits);
   constexpr uint32_t unroll = 4;
   uint64_t block = __nvvm_read_ptx_sreg_ctaid_x(),
            threads = __nvvm_read_ptx_sreg_ntid_x(),
@@ -178,7 +179,7 @@ LOCKSTEP_GLOBAL void lockstep_search(uint64_t elements, const void *tensor,
     for (uint32_t k = 0; k < unroll; ++k) {
       if ((values[k] & exponent) != exponent)
         continue;
-      constexpr Bits mantissa = (exponent & -exponent) - 1;
+      Bits mantissa = (exponent & -exponent) - 1;
       uint64_t kind = values[k] & mantissa                      ? 0
                       : values[k] >> (8 * sizeof(Bits) - 1) & 1 ? 2
                                                                 : 1;

@@ -71,6 +71,16 @@ device.binary @b target "" {object = dense<0> : tensor<4xi8>}
 
 // -----
 
+// expected-error@+1 {{expected device 'cuda' with a cubin, found 'cpu'}}
+device.binary @b target "x86-64-v3" {cubin = dense<0> : tensor<4xi8>, object = dense<0> : tensor<4xi8>}
+
+// -----
+
+// expected-error@+1 {{expected elements of type 'i8' in 'cubin', found 'i32'}}
+device.binary @b device "cuda" target "sm_90" {cubin = dense<0> : tensor<4xi32>, object = dense<0> : tensor<4xi8>}
+
+// -----
+
 // expected-error@+1 {{expected space 'variable' or 'replica_variable', found 'shared'}}
 device.variable @v shared[0] : tensor<4xf32> {aggregation = 0 : i32, synchronization = 0 : i32}
 
