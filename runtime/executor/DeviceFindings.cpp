@@ -78,12 +78,15 @@ void DeviceFindings::passes(uint32_t replica, uint32_t channel) {
   orders[replica] = (clock + 1) << clockShift;
 }
 
-Expected<std::vector<NonFinite>> DeviceFindings::read(uint32_t replica) const {
-  std::vector<NonFinite> result(slots);
+Expected<std::vector<std::vector<NonFinite>>> DeviceFindings::read() const {
+  std::vector<std::vector<NonFinite>> result(state.replicaCount);
   LOCKSTEP_RETURN_IF_ERROR(
       transfer(*state.queued->queues->device, [&](Queue &queue) {
-        queue.download(reinterpret_cast<std::byte *>(result.data()),
-                       memory->block(replica), slots * sizeof(NonFinite));
+        for (uint32_t i = 0; i < state.replicaCount; ++i) {
+          result[i].resize(slots);
+          queue.download(reinterpret_cast<std::byte *>(result[i].data()),
+                         memory->block(i), slots * sizeof(NonFinite));
+        }
       }));
   return result;
 }

@@ -49,8 +49,8 @@ public:
   void publish(uint32_t replica, uint32_t channel);
   void passes(uint32_t replica, uint32_t channel);
 
-  /// After a run. Error: the device has failed.
-  Expected<std::vector<NonFinite>> read(uint32_t replica) const;
+  /// After a run, those of each replica. Error: the device has failed.
+  Expected<std::vector<std::vector<NonFinite>>> read() const;
 
 private:
   explicit DeviceFindings(const ProgramState &state) : state(state) {}

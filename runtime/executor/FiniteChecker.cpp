@@ -169,22 +169,20 @@ void FiniteChecker::passes(const Replica &replica, uint32_t channel) {
 Status FiniteChecker::runEnds(const ProgramState &) {
   if (!isDeferred || !state->queued->queues->isEndReached())
     return Status::success();
-  std::vector<NonFinite> origins;
+  std::vector<std::vector<NonFinite>> findings;
+  LOCKSTEP_RETURN_IF_ERROR(device->findings->read().moveTo(findings));
   uint32_t replica = 0, slot = 0;
   uint64_t lowest = NonFinite::none;
-  for (uint32_t i = 0; i < state->replicaCount; ++i) {
-    std::vector<NonFinite> findings;
-    LOCKSTEP_RETURN_IF_ERROR(device->findings->read(i).moveTo(findings));
-    for (uint32_t k = 0; k < findings.size(); ++k)
-      if (!device->slots[k].isRead && findings[k].order < lowest) {
-        lowest = findings[k].order;
+  for (uint32_t i = 0; i < findings.size(); ++i)
+    for (uint32_t k = 0; k < findings[i].size(); ++k)
+      if (!device->slots[k].isRead && findings[i][k].order < lowest) {
+        lowest = findings[i][k].order;
         replica = i;
         slot = k;
-        origins = findings;
       }
-  }
-  if (origins.empty())
+  if (lowest == NonFinite::none)
     return Status::success();
+  const std::vector<NonFinite> &origins = findings[replica];
   const Replica &of = state->replicas[replica];
   uint32_t command = device->slots[slot].command;
   std::optional<Finding> read;
