@@ -108,6 +108,7 @@ add_custom_command(
 
 lockstep_add_plugin(cuda
   device/cuda/CudaContext.cpp
+  device/cuda/CudaConvolutions.cpp
   device/cuda/CudaDevice.cpp
   device/cuda/CudaEvent.cpp
   device/cuda/CudaGraph.cpp
@@ -119,6 +120,8 @@ lockstep_add_plugin(cuda
   device/cuda/CudaReductions.cpp
   device/cuda/CudaTarget.cpp
   device/cuda/CudaWatch.cpp
+  device/cuda/CudnnApi.cpp
+  device/cuda/CudnnPlan.cpp
   device/cuda/DriverApi.cpp
   "${_cuda_embedded}")
 target_include_directories(lockstep_cuda SYSTEM PRIVATE "${LOCKSTEP_CUDA_INCLUDE}")

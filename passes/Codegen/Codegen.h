@@ -18,6 +18,8 @@ struct GpuProductOptions {
   bool tf32 = false;
   /// Describe those of matrices for cuBLASLt.
   bool libraryProducts = false;
+  /// Describe convolutions for cuDNN.
+  bool libraryConvolutions = false;
 };
 
 /// Options of the code generation for one target.

@@ -7,6 +7,7 @@
 #include "passes/Emit/ArgumentTables.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
+#include "runtime/artifact/GpuConvolutions.h"
 #include "runtime/artifact/GpuProducts.h"
 #include "runtime/artifact/GpuSymbols.h"
 #include "runtime/artifact/KernelArguments.h"
@@ -100,8 +101,10 @@ private:
   static constexpr size_t kChunkKernels = 24;
 
   KernelOptions getOptions(const CodegenTarget &target) {
-    return {
-        target.name.str(), level != "O0", checkBounds, {tf32, libraryProducts}};
+    return {target.name.str(),
+            level != "O0",
+            checkBounds,
+            {tf32, libraryProducts, libraryConvolutions}};
   }
 
   /// Finds kernels that differ only in name and location, which are compiled
@@ -254,6 +257,9 @@ private:
       addArray(runtime::gpuLaunchesSuffix, launches[kernel.getSymName()]);
       if (auto own = products.find(kernel.getSymName()); own != products.end())
         addArray(runtime::gpuProductsSuffix, own->second);
+      if (auto own = convolutions.find(kernel.getSymName());
+          own != convolutions.end())
+        addArray(runtime::gpuConvolutionsSuffix, own->second);
     }
   }
 
@@ -303,6 +309,9 @@ private:
         if (auto own =
                 function->getAttrOfType<DenseI64ArrayAttr>(kProductsAttr))
           products[kernel.getSymName()] = llvm::to_vector(own.asArrayRef());
+        if (auto own =
+                function->getAttrOfType<DenseI64ArrayAttr>(kConvolutionsAttr))
+          convolutions[kernel.getSymName()] = llvm::to_vector(own.asArrayRef());
       }
       kernel.setGrid(grid);
       kernel.setScratch(
@@ -334,13 +343,22 @@ private:
     return text;
   }
 
-  std::string productsText(StringRef kernel) {
-    auto found = products.find(kernel);
-    if (found == products.end())
-      return "";
-    size_t count =
-        found->second.size() / std::tuple_size_v<runtime::GpuProduct::Words>;
-    return ", or cuBLASLt for " + countText(count, "product");
+  /// What libraries may compute of a kernel, if there is something.
+  std::string librariesText(StringRef kernel) {
+    auto describe = [&](const llvm::StringMap<SmallVector<int64_t>> &all,
+                        size_t words, StringRef library, StringRef what) {
+      auto found = all.find(kernel);
+      return found == all.end()
+                 ? std::string()
+                 : (", or " + library + " for " +
+                    countText(found->second.size() / words, what))
+                       .str();
+    };
+    return describe(products, std::tuple_size_v<runtime::GpuProduct::Words>,
+                    "cuBLASLt", "product") +
+           describe(convolutions,
+                    std::tuple_size_v<runtime::GpuConvolution::Words>, "cuDNN",
+                    "convolution");
   }
 
   /// Emits remarks about the tiles of kernels and the size of the code.
@@ -366,7 +384,7 @@ private:
                        decision(Stage::Codegen, "Phases", step))
             << ("@" + kernel.getSymName() + ": on a GPU, " +
                 phasesText(phases->second) +
-                productsText(getRepresentative(kernel)))
+                librariesText(getRepresentative(kernel)))
                    .str();
     });
     for (auto binary : getOperation().getOps<device::BinaryOp>()) {
@@ -385,6 +403,8 @@ private:
   llvm::StringMap<SmallVector<int64_t>> launches;
   /// And the products that a library may compute, in words of `GpuProduct`.
   llvm::StringMap<SmallVector<int64_t>> products;
+  /// And the convolutions, in words of `GpuConvolution`.
+  llvm::StringMap<SmallVector<int64_t>> convolutions;
   llvm::StringMap<StringRef> equals; ///< For a kernel with an equal one before
                                      ///< it, the name of the first of these.
 };

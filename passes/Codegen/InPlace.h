@@ -33,6 +33,9 @@ inline constexpr llvm::StringLiteral kBlocksAttr = "lockstep.blocks";
 inline constexpr llvm::StringLiteral kLaunchesAttr = "lockstep.launches";
 /// Of a kernel, the words of its `runtime::GpuProduct`s, if it has some.
 inline constexpr llvm::StringLiteral kProductsAttr = "lockstep.products";
+/// The same of its `runtime::GpuConvolution`s.
+inline constexpr llvm::StringLiteral kConvolutionsAttr =
+    "lockstep.convolutions";
 
 /// Where a result of a kernel may be written.
 struct ResultPlace {

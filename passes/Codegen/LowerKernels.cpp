@@ -50,6 +50,7 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
     LowerKernelPhasesPassOptions phases;
     phases.tf32 = options.products.tf32;
     phases.libraryProducts = options.products.libraryProducts;
+    phases.libraryConvolutions = options.products.libraryConvolutions;
     pm.addPass(createLowerKernelPhasesPass(phases));
     OpPassManager &function = pm.nest<func::FuncOp>();
     ExpandMathPassOptions math;
@@ -99,8 +100,11 @@ struct LowerKernels : lockstep::impl::LowerKernelsPassBase<LowerKernels> {
 
   void runOnOperation() override {
     OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(
-        pm, {target, level != "O0", checkBounds, {tf32, libraryProducts}});
+    buildLowerKernelsPipeline(pm,
+                              {target,
+                               level != "O0",
+                               checkBounds,
+                               {tf32, libraryProducts, libraryConvolutions}});
     if (failed(runPipeline(pm, getOperation())))
       signalPassFailure();
   }

@@ -100,7 +100,9 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     kernel then has the words of `runtime::GpuProduct`, which describe it to a
     library: phase, rows, columns, depth, and so on. In a large product on
     tensor cores, matrices whose rows are no multiples of eight elements are
-    replaced by such in working memory.
+    replaced by such in working memory. With `library-convolutions`, the same
+    goes for convolutions, in the words of `runtime::GpuConvolution` in
+    `lockstep.convolutions`.
 
     ```mlir
     // before
@@ -124,7 +126,8 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"tf32", "tf32", "bool", /*default=*/"false", "round the factors of products of f32 to tf32">,
-                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "describe products of matrices for cuBLASLt">];
+                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "describe products of matrices for cuBLASLt">,
+                 Option<"libraryConvolutions", "library-convolutions", "bool", /*default=*/"false", "describe convolutions for cuDNN">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
@@ -297,7 +300,8 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
                  Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
                  Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">,
                  Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">,
-                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "on GPUs, describe products of matrices for cuBLASLt">];
+                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "on GPUs, describe products of matrices for cuBLASLt">,
+                 Option<"libraryConvolutions", "library-convolutions", "bool", /*default=*/"false", "on GPUs, describe convolutions for cuDNN">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 
@@ -320,7 +324,8 @@ def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
                  Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
                  Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">,
                  Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">,
-                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "on GPUs, describe products of matrices for cuBLASLt">];
+                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "on GPUs, describe products of matrices for cuBLASLt">,
+                 Option<"libraryConvolutions", "library-convolutions", "bool", /*default=*/"false", "on GPUs, describe convolutions for cuDNN">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

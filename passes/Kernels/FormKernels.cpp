@@ -406,7 +406,8 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
         return signalPassFailure();
       UniformityAnalysis uniformity(step);
       KernelFormer former(step,
-                          {fuse, libraryProducts, mergeUpdates, recompute},
+                          {fuse, libraryProducts, libraryConvolutions,
+                           mergeUpdates, recompute},
                           uniformity, *sizes);
       if (failed(former.run()))
         return signalPassFailure();

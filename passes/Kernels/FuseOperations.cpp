@@ -25,6 +25,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -185,6 +186,17 @@ void addTensorCanonicalizations(RewritePatternSet &patterns) {
   addCanonicalizations(patterns, {"linalg", "tensor", "arith"});
 }
 
+/// Leaves out loops of one iteration of an operation.
+void dropDims(IRRewriter &rewriter, linalg::GenericOp op,
+              ArrayRef<unsigned> dims) {
+  linalg::ControlDropUnitDims control;
+  control.controlFn = [&](Operation *) { return SmallVector<unsigned>(dims); };
+  rewriter.setInsertionPoint(op);
+  auto dropped = linalg::dropUnitDims(rewriter, op, control);
+  if (succeeded(dropped))
+    rewriter.replaceOp(op, dropped->replacements);
+}
+
 /// Makes reductions over loops of one iteration element-wise. The derivative of
 /// a broadcast that repeats nothing is such a sum.
 void dropUnitReductions(func::FuncOp function) {
@@ -199,25 +211,73 @@ void dropUnitReductions(func::FuncOp function) {
         }))
       ops.push_back(op);
   });
-  linalg::ControlDropUnitDims control;
-  control.controlFn = [](Operation *op) {
-    SmallVector<unsigned> dims;
-    cast<linalg::GenericOp>(op).getReductionDims(dims);
-    return dims;
-  };
   IRRewriter rewriter(function.getContext());
   for (linalg::GenericOp op : ops) {
-    rewriter.setInsertionPoint(op);
-    auto dropped = linalg::dropUnitDims(rewriter, op, control);
-    if (succeeded(dropped))
-      rewriter.replaceOp(op, dropped->replacements);
+    SmallVector<unsigned> dims;
+    op.getReductionDims(dims);
+    dropDims(rewriter, op, dims);
+  }
+}
+
+/// The loops of one iteration that only add zero to an index, as those over a
+/// filter of one element; none if there are other sums.
+SmallVector<unsigned> getUnitWindows(linalg::LinalgOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  llvm::SmallSetVector<unsigned, 4> found;
+  for (AffineMap map : op.getIndexingMapsArray())
+    for (AffineExpr index : map.getResults()) {
+      if (isa<AffineDimExpr>(index))
+        continue;
+      auto sum = dyn_cast<AffineBinaryOpExpr>(index);
+      if (!sum || sum.getKind() != AffineExprKind::Add)
+        return {};
+      auto isUnit = [&](AffineExpr term) {
+        auto dim = dyn_cast<AffineDimExpr>(term);
+        return dim && sizes[dim.getPosition()] == 1;
+      };
+      AffineExpr unit = isUnit(sum.getRHS()) ? sum.getRHS() : sum.getLHS(),
+                 other = unit == sum.getRHS() ? sum.getLHS() : sum.getRHS();
+      if (!isUnit(unit) || !isa<AffineDimExpr>(other))
+        return {};
+      found.insert(cast<AffineDimExpr>(unit).getPosition());
+    }
+  return found.takeVector();
+}
+
+/// Makes convolutions by filters of one element, and the gradients of these,
+/// products of matrices.
+void dropUnitWindows(func::FuncOp function) {
+  SmallVector<linalg::LinalgOp> products;
+  function.walk([&](linalg::LinalgOp op) {
+    if (isProduct(op) && op.hasPureTensorSemantics() &&
+        llvm::none_of(op.getStaticLoopRanges(), ShapedType::isDynamic) &&
+        !getUnitWindows(op).empty())
+      products.push_back(op);
+  });
+  IRRewriter rewriter(function.getContext());
+  for (linalg::LinalgOp product : products) {
+    rewriter.setInsertionPoint(product);
+    auto op = dyn_cast<linalg::GenericOp>(product.getOperation());
+    if (!op) {
+      FailureOr<linalg::GenericOp> generic =
+          linalg::generalizeNamedOp(rewriter, product);
+      if (failed(generic))
+        continue;
+      op = *generic;
+    }
+    if (getFactors(op).first)
+      dropDims(rewriter, op, getUnitWindows(op));
   }
 }
 
 struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
+  using FuseOperationsPassBase::FuseOperationsPassBase;
+
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    foldDilations(getOperation());
     dropUnitReductions(getOperation());
+    dropUnitWindows(getOperation());
     // First, because an operation that reads its destination would, after
     // fusion, read elements that it has written itself.
     RewritePatternSet inputs(context);
@@ -249,7 +309,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     if (foldTransposesIntoProducts(getOperation()) &&
         failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();
-    roundProducts(getOperation());
+    roundProducts(getOperation(), libraryProducts, libraryConvolutions);
     bool fused = fuseEpilogues(getOperation());
     fused |= fuseSiblings(getOperation());
     if (!fused)

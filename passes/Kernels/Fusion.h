@@ -14,6 +14,10 @@ namespace lockstep {
 /// Returns whether there were any.
 bool foldTransposesIntoProducts(mlir::func::FuncOp function);
 
+/// Leaves out the zeros between the elements of a factor of a convolution, if
+/// all of them are added up: they are not stored.
+void foldDilations(mlir::func::FuncOp function);
+
 /// Fuses element-wise operations with those that take few elements of their
 /// result, as a gather does.
 void populateFuseExtractsPatterns(mlir::RewritePatternSet &patterns);
@@ -23,8 +27,10 @@ void populateFuseExtractsPatterns(mlir::RewritePatternSet &patterns);
 void populateFuseSlicesPatterns(mlir::RewritePatternSet &patterns);
 
 /// Rounds the result of a large product of matrices, where all its users round
-/// it, before it is stored: they read fewer bytes.
-void roundProducts(mlir::func::FuncOp function);
+/// it, before it is stored: they read fewer bytes. So is each product that a
+/// library computes, of matrices or as a convolution.
+void roundProducts(mlir::func::FuncOp function, bool libraryProducts,
+                   bool libraryConvolutions);
 
 /// Fuses the two element-wise users of a product with each other, if no
 /// operation between them uses the first. Returns whether any were fused.

@@ -238,8 +238,9 @@ private:
            members[group[producer]].size() == 1 &&
            members[group[consumer]].size() == 1 &&
            isEpilogueOf(epilogue, product) && usedOnlyBy(product, epilogue) &&
-           (!options.libraryProducts || isRounding(epilogue) ||
-            !linalg::isaContractionOpInterface(product));
+           (isRounding(epilogue) ||
+            !isByLibrary(product, options.libraryProducts,
+                         options.libraryConvolutions));
   }
 
   bool shouldMerge(unsigned producer, unsigned consumer) {

@@ -66,6 +66,8 @@ struct GroupingOptions {
   /// A library computes products: what follows one is not executed while its
   /// results are in registers.
   bool libraryProducts = false;
+  /// A library computes convolutions, in the same manner.
+  bool libraryConvolutions = false;
   /// Launches take longer than updates of small variables: these share kernels.
   bool mergeUpdates = false;
   /// Kernels compute again what another one would have to store for them, if

@@ -50,10 +50,14 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
     folded into the indexing maps of their users. A reduction over loops of one
     iteration, such as the derivative of a broadcast that repeats nothing, is
     element-wise, too. So is padding of dimensions of size one, the derivative
-    of a slice. Slices of one element of a dimension are read in the whole
+    of a slice. A convolution by a filter of one element is a product of
+    matrices, and zeros between the elements of a factor, which the gradient of
+    a filter with strides has, are left out. Slices of one element of a dimension are read in the whole
     tensor, and a gather takes elements of the operands of an element-wise
     operation instead of its result. A large product that all users round first
-    is stored rounded.
+    is stored rounded. With `library-products` and `library-convolutions`, so is
+    what a library computes, even if the only user could have been computed
+    while the product is in registers.
 
     ```mlir
     // before
@@ -68,6 +72,11 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
     } -> tensor<8xf32>
     ```
   }];
+  let options = [Option<"libraryProducts", "library-products", "bool",
+                        /*default=*/"false",
+                        "a library computes products of matrices">,
+                 Option<"libraryConvolutions", "library-convolutions", "bool",
+                        /*default=*/"false", "a library computes convolutions">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
@@ -160,7 +169,8 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
     if an iteration of these needs only what it computes itself, and little
     enough for a cache: a softmax, or a norm, with what is computed of it. What
     follows a product is in its kernel, but with `library-products` only a
-    rounding. Large operations whose result is exchanged do not wait for others.
+    rounding, and with `library-convolutions` the same goes for a convolution.
+    Large operations whose result is exchanged do not wait for others.
     With `merge-updates`, those that update small variables share kernels, too.
     With `recompute`, a kernel computes element-wise operations of another one
     again instead of reading their results, if that takes less time on a GPU, no
@@ -187,6 +197,9 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
                         "a library computes products of matrices: what follows "
                         "one, but for a rounding, is computed with the "
                         "operations after it">,
+                 Option<"libraryConvolutions", "library-convolutions", "bool",
+                        /*default=*/"false",
+                        "a library computes convolutions, in the same manner">,
                  Option<"mergeUpdates", "merge-updates", "bool",
                         /*default=*/"false",
                         "put updates of small variables into common kernels">,

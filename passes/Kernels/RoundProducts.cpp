@@ -63,8 +63,9 @@ static bool hasEpilogue(linalg::LinalgOp product, arith::TruncFOp rounding) {
 }
 
 /// Whether the result is so large that reading it takes time: small ones are in
-/// a cache. Not for convolutions: processors keep their partial sums in the
-/// memory of the result, and would need other memory for them.
+/// a cache. Not for convolutions by generated code: processors keep their
+/// partial sums in the memory of the result, and would need other memory for
+/// them.
 static bool isWorthRounding(linalg::LinalgOp product) {
   constexpr int64_t manyElements = 1 << 18;
   // A reduction of several inputs that is no product of matrices.
@@ -78,10 +79,15 @@ static bool isWorthRounding(linalg::LinalgOp product) {
          });
 }
 
-void lockstep::roundProducts(func::FuncOp function) {
+void lockstep::roundProducts(func::FuncOp function, bool libraryProducts,
+                             bool libraryConvolutions) {
+  auto isByLibrary = [&](linalg::LinalgOp op) {
+    return lockstep::isByLibrary(op, libraryProducts, libraryConvolutions);
+  };
   SmallVector<linalg::LinalgOp> products;
   function.walk([&](linalg::LinalgOp op) {
-    if (isProduct(op) && op->getNumResults() == 1 && isWorthRounding(op))
+    if (isProduct(op) && op->getNumResults() == 1 &&
+        (isByLibrary(op) || isWorthRounding(op)))
       products.push_back(op);
   });
   OpBuilder builder(function.getContext());
@@ -89,7 +95,7 @@ void lockstep::roundProducts(func::FuncOp function) {
     Value result = product->getResult(0);
     arith::TruncFOp rounding = getCommonRounding(result);
     auto type = cast<RankedTensorType>(result.getType());
-    if (!rounding || hasEpilogue(product, rounding))
+    if (!rounding || (!isByLibrary(product) && hasEpilogue(product, rounding)))
       continue;
     Location loc = rounding.getLoc();
     Type narrow = rounding.getType();

@@ -47,6 +47,15 @@ std::pair<OpOperand *, OpOperand *> lockstep::getFactors(linalg::GenericOp op) {
   return {lhs, rhs};
 }
 
+bool lockstep::isByLibrary(linalg::LinalgOp product, bool ofMatrices,
+                           bool ofConvolutions) {
+  if (linalg::isaContractionOpInterface(product))
+    return ofMatrices;
+  auto generic = dyn_cast<linalg::GenericOp>(product.getOperation());
+  return ofConvolutions && isProduct(product) &&
+         (!generic || getFactors(generic).first);
+}
+
 bool lockstep::isRounding(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1)
     return false;

@@ -19,6 +19,11 @@ bool isProduct(mlir::linalg::LinalgOp op);
 std::pair<mlir::OpOperand *, mlir::OpOperand *>
 getFactors(mlir::linalg::GenericOp op);
 
+/// Whether a library may compute `product`, if one computes products of
+/// matrices, or convolutions and the gradients of their filters.
+bool isByLibrary(mlir::linalg::LinalgOp product, bool ofMatrices,
+                 bool ofConvolutions);
+
 /// Whether `op` stores its only input, rounded to fewer bits.
 bool isRounding(mlir::linalg::GenericOp op);
 

@@ -122,8 +122,20 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createNormalizeTensorsPass());
   pm.addNestedPass<func::FuncOp>(createCarryTensorsPass());
   pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
+  bool isForGpus = llvm::all_of(options.targets, [](const std::string &name) {
+    llvm::Expected<const CodegenTarget *> target = lookupTarget(name);
+    // Code generation reports unknown targets.
+    if (!target)
+      llvm::consumeError(target.takeError());
+    return target && (*target)->isGpu();
+  });
+  bool libraryProducts = options.libraryProducts && isForGpus,
+       libraryConvolutions = options.libraryConvolutions && isForGpus;
   if (options.optimize) {
-    pm.addNestedPass<func::FuncOp>(createFuseOperationsPass());
+    FuseOperationsPassOptions fuse;
+    fuse.libraryProducts = libraryProducts;
+    fuse.libraryConvolutions = libraryConvolutions;
+    pm.addNestedPass<func::FuncOp>(createFuseOperationsPass(fuse));
     pm.addPass(createCSEPass());
     if (options.overlap)
       pm.addNestedPass<func::FuncOp>(createPeelAccumulationPass());
@@ -132,18 +144,12 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSplitUniformResultsPass());
   FormKernelsPassOptions form;
   form.fuse = options.optimize;
-  bool isForGpus = llvm::all_of(options.targets, [](const std::string &name) {
-    llvm::Expected<const CodegenTarget *> target = lookupTarget(name);
-    // Code generation reports unknown targets.
-    if (!target)
-      llvm::consumeError(target.takeError());
-    return target && (*target)->isGpu();
-  });
-  form.libraryProducts = options.libraryProducts && isForGpus;
+  form.libraryProducts = libraryProducts;
+  form.libraryConvolutions = libraryConvolutions;
   form.mergeUpdates = isForGpus;
   form.recompute = isForGpus && options.optimize;
   pm.addPass(createFormKernelsPass(form));
-  if (form.libraryProducts && options.optimize) {
+  if (libraryProducts && options.optimize) {
     PadRowsPassOptions pad;
     pad.tf32 = options.tf32;
     pad.large = kLargeProduct;
@@ -189,6 +195,7 @@ static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
   codegen.checkBounds = options.checkBounds;
   codegen.tf32 = options.tf32;
   codegen.libraryProducts = options.libraryProducts;
+  codegen.libraryConvolutions = options.libraryConvolutions;
   pm.addPass(createGenerateCodePass(codegen));
   if (!options.ptxas.empty())
     pm.addPass(createAssembleGpuCodePass({options.ptxas}));

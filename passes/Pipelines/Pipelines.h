@@ -76,6 +76,8 @@ struct CompileOptions {
   bool tf32 = false;
   /// Whether GPUs compute products of matrices by cuBLASLt, where it can.
   bool libraryProducts = false;
+  /// On GPUs, describe convolutions for cuDNN.
+  bool libraryConvolutions = false;
   /// The program that assembles the code for GPUs, in addition to PTX; empty:
   /// none does.
   std::string ptxas;

@@ -2,20 +2,9 @@
 
 #include "runtime/artifact/GpuProducts.h"
 
-#include <algorithm>
-#include <limits>
-
 namespace lockstep::runtime {
 
 using artifact::ElementType;
-
-static constexpr uint64_t most = std::numeric_limits<int32_t>::max();
-
-static bool isSize(uint64_t size) { return size >= 1 && size <= most; }
-
-static bool isStride(int64_t stride) {
-  return stride >= 0 && uint64_t(stride) <= most;
-}
 
 /// Whether a matrix of so many rows and columns is in its buffer.
 static bool isMatrix(const GpuProduct &product, const GpuMatrix &matrix,
@@ -23,8 +12,10 @@ static bool isMatrix(const GpuProduct &product, const GpuMatrix &matrix,
                      std::span<const uint64_t> bufferBytes) {
   if (matrix.buffer >= bufferBytes.size() ||
       matrix.element > uint64_t(ElementType::MAX) || !isFloat(matrix.type()) ||
-      !isStride(matrix.rowStride) || !isStride(matrix.columnStride) ||
-      !isStride(matrix.batchStride) || !isStride(matrix.repeatStride))
+      !isLibraryStride(matrix.rowStride) ||
+      !isLibraryStride(matrix.columnStride) ||
+      !isLibraryStride(matrix.batchStride) ||
+      !isLibraryStride(matrix.repeatStride))
     return false;
   bool isRowMajor = matrix.columnStride == 1;
   uint64_t leading = isRowMajor ? matrix.rowStride : matrix.columnStride;
@@ -56,32 +47,13 @@ static bool hasTypes(const GpuProduct &product) {
 }
 
 bool GpuProduct::isValid(std::span<const uint64_t> bufferBytes) const {
-  return isSize(rows) && isSize(columns) && isSize(depth) && isSize(batches) &&
-         isSize(repeats) && accumulates <= 1 && roundsFactors <= 1 &&
+  return isLibrarySize(rows) && isLibrarySize(columns) &&
+         isLibrarySize(depth) && isLibrarySize(batches) &&
+         isLibrarySize(repeats) && accumulates <= 1 && roundsFactors <= 1 &&
          isMatrix(*this, left, rows, depth, bufferBytes) &&
          isMatrix(*this, right, depth, columns, bufferBytes) &&
          isMatrix(*this, result, rows, columns, bufferBytes) &&
          hasTypes(*this) && result.columnStride == 1;
-}
-
-std::optional<std::vector<GpuProduct>>
-GpuProduct::read(std::span<const uint64_t> image,
-                 std::span<const uint64_t> bufferBytes, size_t phases) {
-  constexpr size_t count = std::tuple_size_v<Words>;
-  if (image.size() % count != 0)
-    return std::nullopt;
-  std::vector<GpuProduct> products;
-  for (; !image.empty(); image = image.subspan(count)) {
-    Words words{};
-    std::ranges::copy(image.first(count), words.begin());
-    auto product = std::bit_cast<GpuProduct>(words);
-    bool isNext = product.phase < phases &&
-                  (products.empty() || product.phase > products.back().phase);
-    if (!isNext || !product.isValid(bufferBytes))
-      return std::nullopt;
-    products.push_back(product);
-  }
-  return products;
 }
 
 } // namespace lockstep::runtime

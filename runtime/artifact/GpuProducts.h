@@ -5,23 +5,17 @@
 //   SYM$products       i64: the words of `GpuProduct`, one after the other, in
 //                      ascending order of phases
 //
-// besides the symbols of GpuSymbols.h. The functions of these phases are there,
-// too: for products that the library does not support.
+// besides the symbols of GpuSymbols.h (see GpuLibraryPhases.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LOCKSTEP_RUNTIME_ARTIFACT_GPUPRODUCTS_H
 #define LOCKSTEP_RUNTIME_ARTIFACT_GPUPRODUCTS_H
 
+#include "runtime/artifact/GpuLibraryPhases.h"
 #include "runtime/schema/Types.h"
 
-#include <array>
-#include <bit>
-#include <cstdint>
-#include <optional>
-#include <span>
 #include <string_view>
-#include <vector>
 
 namespace lockstep::runtime {
 
@@ -59,23 +53,13 @@ struct GpuProduct {
   uint64_t roundsFactors = 0;
   GpuMatrix left, right, result;
 
-  Words toWords() const;
+  Words toWords() const { return std::bit_cast<Words>(*this); }
   /// Whether it can be computed in buffers of these sizes: not if a size is 0,
   /// if a size or a stride is 2^31 or more, if rows or columns of a matrix
   /// overlap, if it exceeds its buffer, or with other element types.
   bool isValid(std::span<const uint64_t> bufferBytes) const;
-
-  /// The products of an image, of a kernel with so many phases. None if these
-  /// are not the words of products that are valid.
-  static std::optional<std::vector<GpuProduct>>
-  read(std::span<const uint64_t> image, std::span<const uint64_t> bufferBytes,
-       size_t phases);
 };
 static_assert(sizeof(GpuProduct) == sizeof(GpuProduct::Words));
-
-inline GpuProduct::Words GpuProduct::toWords() const {
-  return std::bit_cast<Words>(*this);
-}
 
 } // namespace lockstep::runtime
 

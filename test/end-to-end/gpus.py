@@ -6,6 +6,14 @@ import json
 TARGETS = "--target=sm_90,x86-64-v3"
 
 
+def count(file, function):
+    """How often a function of the stand-in has been called, of which a file
+    (LOCKSTEP_CUDA_CALLS) has the numbers of calls."""
+    text = file.read_text() if file.exists() else ""
+    counts = dict(reversed(line.split()) for line in text.splitlines())
+    return int(counts.get(function, 0))
+
+
 def failure(gpu, example, artifact, tmp_path, *options, **variables):
     """The messages of a run that ends with an error."""
     done = gpu(

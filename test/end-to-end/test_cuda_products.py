@@ -12,7 +12,7 @@ import safetensors.numpy
 
 from artifacts import sealed
 from conftest import capture
-from gpus import TARGETS, failure
+from gpus import TARGETS, count, failure
 
 SIZES = {"m": 33, "n": 24, "k": 40, "b": 3, "h": 2, "d": 16, "q": 17, "t": 24}
 
@@ -146,13 +146,6 @@ def compiled_example(tools, examples, tmp_path):
         )
 
     return compile_
-
-
-def count(file, function):
-    """How often the stand-in has been called."""
-    text = file.read_text() if file.exists() else ""
-    counts = dict(reversed(line.split()) for line in text.splitlines())
-    return int(counts.get(function, 0))
 
 
 def data(folder):

@@ -28,6 +28,9 @@ enum class Locations { None, Short, Full };
 /// What computes products of matrices on GPUs.
 enum class Products { Generated, CublasLt };
 
+/// What computes convolutions on GPUs.
+enum class Convolutions { Generated, Cudnn };
+
 /// The options of the command line. Constructed in `main`, after names have
 /// been released.
 struct CommandLine {
@@ -129,6 +132,14 @@ struct CommandLine {
                             "cuBLASLt, which the run then needs; generated "
                             "code for what it does not support")),
       cl::init(Products::Generated), cl::cat(category)};
+  cl::opt<Convolutions> convolutions{
+      "convolutions", cl::desc("what computes convolutions on GPUs"),
+      cl::values(clEnumValN(Convolutions::Generated, "generated",
+                            "generated code (default)"),
+                 clEnumValN(Convolutions::Cudnn, "cudnn",
+                            "cuDNN, which the run then needs; generated code "
+                            "for what it does not support")),
+      cl::init(Convolutions::Generated), cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas",
       cl::desc("also assemble the code for GPUs by NVIDIA's ptxas, so that a "

@@ -2,20 +2,13 @@
 
 #include "passes/Codegen/Gpu/LibraryProduct.h"
 
-#include "dialect/Interfaces/ElementBytes.h"
-#include "passes/Codegen/InPlace.h"
-#include "passes/Emit/Elements.h"
-#include "passes/Kernels/Structure.h"
+#include "passes/Codegen/Gpu/LibraryOperand.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
-
-#include <limits>
 
 using namespace lockstep;
 using namespace mlir;
-using artifact::ElementType;
 using runtime::GpuMatrix;
 using runtime::GpuProduct;
 
@@ -44,41 +37,15 @@ struct Collapsed {
 /// dimension `indices[i]`. None if its place is not known at compile time.
 static std::optional<StridedOperand>
 describe(Value memref, ArrayRef<unsigned> indices, size_t numDims) {
-  auto type = cast<MemRefType>(memref.getType());
-  FailureOr<ElementType> element =
-      toElementType(type.getElementType(), /*isUnsigned=*/false);
-  SmallVector<int64_t> strides;
-  int64_t first = 0;
-  if (failed(element) || failed(type.getStridesAndOffset(strides, first)) ||
-      ShapedType::isDynamic(first) ||
-      llvm::any_of(strides, ShapedType::isDynamic))
+  std::optional<LibraryOperand> found = describeOperand(memref);
+  if (!found)
     return std::nullopt;
   StridedOperand operand;
-  operand.matrix.element = uint64_t(*element);
-  operand.matrix.offset = first * runtime::elementSize(*element);
-  Value buffer = getBuffer(memref);
-  if (cast<MemRefType>(buffer.getType()).getElementType() !=
-      type.getElementType())
-    return std::nullopt;
-  if (auto argument = dyn_cast<BlockArgument>(buffer)) {
-    if (!isa<func::FuncOp>(argument.getOwner()->getParentOp()))
-      return std::nullopt;
-    operand.matrix.buffer = argument.getArgNumber();
-  } else if (auto alloc = buffer.getDefiningOp<memref::AllocOp>()) {
-    auto offset = alloc->getAttrOfType<IntegerAttr>(kOffsetAttr);
-    // It is in registers.
-    if (!offset)
-      return std::nullopt;
-    // Working memory is the last buffer.
-    auto function = alloc->getParentOfType<func::FuncOp>();
-    operand.matrix.buffer =
-        function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt() - 1;
-    operand.matrix.offset += offset.getInt();
-  } else {
-    return std::nullopt;
-  }
+  operand.matrix.buffer = found->buffer;
+  operand.matrix.offset = found->offset;
+  operand.matrix.element = found->element;
   operand.strides.assign(numDims, 0);
-  for (auto [dim, stride] : llvm::zip_equal(indices, strides))
+  for (auto [dim, stride] : llvm::zip_equal(indices, found->strides))
     operand.strides[dim] = stride;
   return operand;
 }
@@ -221,33 +188,6 @@ static std::optional<GpuProduct> makeProduct(const Product &product,
   found.right = right.matrix;
   found.result = result.matrix;
   return found;
-}
-
-linalg::GenericOp lockstep::getRounding(ProductGroup &group) {
-  Value out = group.product.out->get();
-  if (group.epilogue.empty() || !isRounding(group.epilogue.front()) ||
-      group.epilogue.front().getDpsInputs().front() != out ||
-      !group.registers.contains(out) ||
-      llvm::any_of(llvm::drop_begin(group.epilogue), [&](Operation *op) {
-        return llvm::is_contained(op->getOperands(), out);
-      }))
-    return {};
-  return group.epilogue.front();
-}
-
-/// The bytes of the buffers of a kernel; of working memory, as many as needed.
-static SmallVector<uint64_t> getBufferBytes(func::FuncOp function) {
-  int64_t buffers =
-      function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt();
-  SmallVector<uint64_t> bytes;
-  for (BlockArgument argument : function.getArguments().take_front(buffers)) {
-    auto type = cast<MemRefType>(argument.getType());
-    bytes.push_back(type.hasStaticShape()
-                        ? type.getNumElements() *
-                              getElementBytes(type.getElementType())
-                        : std::numeric_limits<uint64_t>::max());
-  }
-  return bytes;
 }
 
 std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group) {

@@ -16,10 +16,6 @@ namespace lockstep {
 /// and the group is unchanged, for other products, such as convolutions.
 std::optional<runtime::GpuProduct> takeLibraryProduct(ProductGroup &group);
 
-/// The first operation of the epilogue, if it rounds the product, which nothing
-/// else reads; else null.
-mlir::linalg::GenericOp getRounding(ProductGroup &group);
-
 } // namespace lockstep
 
 #endif

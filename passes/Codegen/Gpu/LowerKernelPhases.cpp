@@ -159,7 +159,7 @@ struct LowerKernelPhases
   LogicalResult lower(func::FuncOp function) {
     if (failed(checkOperations(function)))
       return failure();
-    GpuProductOptions options{tf32, libraryProducts};
+    GpuProductOptions options{tf32, libraryProducts, libraryConvolutions};
     function.walk([](memref::DeallocOp dealloc) { dealloc.erase(); });
     if (libraryProducts)
       padProducts(function, tf32);
@@ -172,7 +172,7 @@ struct LowerKernelPhases
 
     std::string symbol = runtime::gpuSymbol(function.getSymName().str());
     Builder builder(function.getContext());
-    SmallVector<int64_t> launches, products;
+    SmallVector<int64_t> launches, products, convolutions;
     // Of the launch that is being formed.
     SmallVector<PhaseCode> codes;
     int64_t threads = 0, sharedBytes = 0;
@@ -194,12 +194,14 @@ struct LowerKernelPhases
     llvm::SmallPtrSet<Operation *, 16> shared = findShared(function);
     for (ArrayRef<size_t> numbers : divideAmongLaunches(function, phases)) {
       for (size_t i : numbers) {
-        if (std::optional<runtime::GpuProduct> product =
-                phases[i].libraryProduct) {
-          product->phase = launches.size() / 2;
-          for (uint64_t word : product->toWords())
-            products.push_back(int64_t(word));
-        }
+        auto describe = [&](auto description, SmallVector<int64_t> &words) {
+          if (!description)
+            return;
+          description->phase = launches.size() / 2;
+          llvm::append_range(words, description->toWords());
+        };
+        describe(phases[i].libraryProduct, products);
+        describe(phases[i].libraryConvolution, convolutions);
         PhaseCode code{emit(function, shared, phases[i], i, symbol, options),
                        phases[i].blocks};
         // Of the 48 KiB that each GPU has for a block.
@@ -223,6 +225,9 @@ struct LowerKernelPhases
     function->setAttr(kLaunchesAttr, builder.getDenseI64ArrayAttr(launches));
     if (!products.empty())
       function->setAttr(kProductsAttr, builder.getDenseI64ArrayAttr(products));
+    if (!convolutions.empty())
+      function->setAttr(kConvolutionsAttr,
+                        builder.getDenseI64ArrayAttr(convolutions));
     function->setAttr(kGridAttr, builder.getI64IntegerAttr(1));
     return success();
   }

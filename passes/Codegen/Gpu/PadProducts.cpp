@@ -4,7 +4,7 @@
 
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Gpu/EmitTiles.h"
-#include "passes/Codegen/Gpu/LibraryProduct.h"
+#include "passes/Codegen/Gpu/LibraryOperand.h"
 #include "passes/Kernels/PadRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

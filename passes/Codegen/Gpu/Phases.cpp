@@ -386,6 +386,10 @@ static std::vector<Phase> findProducts(func::FuncOp function,
       phase.libraryProduct = takeLibraryProduct(*phase.product);
     if (phase.libraryProduct)
       phase.libraryProduct->roundsFactors = options.tf32;
+    else if (options.libraryConvolutions)
+      phase.libraryConvolution = takeLibraryConvolution(*phase.product);
+    if (phase.libraryConvolution)
+      phase.libraryConvolution->roundsFactors = options.tf32;
     phase.tiles = *tiles;
     phase.blocks = tiles->blocks;
     phase.threads = tiles->getThreads();

@@ -5,6 +5,7 @@
 
 #include "passes/Codegen/Codegen.h"
 #include "passes/Codegen/Gpu/EmitTiles.h"
+#include "passes/Codegen/Gpu/LibraryConvolution.h"
 #include "passes/Codegen/Gpu/LibraryProduct.h"
 #include "passes/Codegen/Gpu/UpdateNest.h"
 #include "passes/Codegen/LoopGroup.h"
@@ -64,6 +65,8 @@ struct Phase {
   ProductTiles tiles;
   /// The description of the product for a library that may compute it.
   std::optional<runtime::GpuProduct> libraryProduct;
+  /// The same of a convolution.
+  std::optional<runtime::GpuConvolution> libraryConvolution;
   /// The number of outer loops that are distributed, and of their iterations.
   unsigned depth = 0;
   int64_t iterations = 1;

@@ -117,11 +117,12 @@ Expected<CudaKernel::Phase> CudaModule::findPhase(const std::string &code,
   return found;
 }
 
-/// The products of a kernel, and the library for them.
-Expected<std::vector<GpuProduct>>
-CudaModule::readProducts(const artifact::Kernel &kernel,
-                         const std::string &code, size_t phases) const {
-  std::string symbol = gpuSymbol(code) + std::string(gpuProductsSuffix);
+template <typename Description>
+Expected<std::vector<Description>>
+CudaModule::readLibraryPhases(const artifact::Kernel &kernel,
+                              const std::string &code, std::string_view suffix,
+                              size_t phases) const {
+  std::string symbol = gpuSymbol(code) + std::string(suffix);
   std::vector<uint64_t> words;
   LOCKSTEP_RETURN_IF_ERROR(readGlobal(symbol).moveTo(words));
   std::vector<uint64_t> bytes;
@@ -134,19 +135,58 @@ CudaModule::readProducts(const artifact::Kernel &kernel,
     if (arguments->scratch() > 0)
       bytes.push_back(arguments->scratch());
   }
-  std::optional<std::vector<GpuProduct>> products =
-      GpuProduct::read(words, bytes, phases);
-  if (!products)
+  std::optional<std::vector<Description>> found =
+      runtime::readLibraryPhases<Description>(words, bytes, phases);
+  if (!found)
     return corrupted(fmt::format(
-        "kernel '{}': expected products of its {} buffers in its {} phases, "
-        "found other numbers in '{}' of the binary for target '{}'",
-        code, bytes.size(), phases, symbol, name));
-  if (!products->empty() && !library)
-    if (Status status = CudaProductLibrary::create(context).moveTo(library);
+        "kernel '{}': expected {} of its {} buffers in its {} phases, found "
+        "other numbers in '{}' of the binary for target '{}'",
+        code, suffix.substr(1), bytes.size(), phases, symbol, name));
+  return std::move(*found);
+}
+
+Status CudaModule::addProducts(const artifact::Kernel &kernel,
+                               CudaKernel &loaded) const {
+  std::vector<GpuProduct> products;
+  LOCKSTEP_RETURN_IF_ERROR(readLibraryPhases<GpuProduct>(kernel, loaded.name,
+                                                         gpuProductsSuffix,
+                                                         loaded.phases.size())
+                               .moveTo(products));
+  if (!products.empty() && !productLibrary)
+    if (Status status =
+            CudaProductLibrary::create(context).moveTo(productLibrary);
         !status.ok())
       return status.withContext(fmt::format(
-          "kernel '{}' has products for cuBLASLt (--products=cublaslt)", code));
-  return std::move(*products);
+          "kernel '{}' has products for cuBLASLt (--products=cublaslt)",
+          loaded.name));
+  for (const GpuProduct &product : products) {
+    Expected<std::unique_ptr<CudaProduct>> created =
+        CudaProduct::create(productLibrary, product);
+    if (!created)
+      return created.status();
+    loaded.phases[product.phase].byLibrary = std::move(*created);
+  }
+  return Status();
+}
+
+Status CudaModule::addConvolutions(const artifact::Kernel &kernel,
+                                   CudaKernel &loaded) const {
+  std::vector<GpuConvolution> convolutions;
+  LOCKSTEP_RETURN_IF_ERROR(
+      readLibraryPhases<GpuConvolution>(
+          kernel, loaded.name, gpuConvolutionsSuffix, loaded.phases.size())
+          .moveTo(convolutions));
+  if (!convolutions.empty() && !convolutionLibrary)
+    if (Status status =
+            CudaConvolutionLibrary::create(context).moveTo(convolutionLibrary);
+        !status.ok())
+      return status.withContext(fmt::format(
+          "kernel '{}' has convolutions for cuDNN (--convolutions=cudnn)",
+          loaded.name));
+  for (const GpuConvolution &convolution : convolutions)
+    loaded.phases[convolution.phase].byLibrary =
+        std::make_unique<CudaConvolution>(convolutionLibrary, convolution);
+  return Status();
 }
 
 Expected<KernelHandle>
@@ -169,25 +209,22 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
         "kernel '{}': expected pairs of numbers '{}' in the binary for target "
         "'{}', found {} numbers",
         code, symbol, name, launches.size()));
-  std::vector<GpuProduct> products;
-  LOCKSTEP_RETURN_IF_ERROR(
-      readProducts(kernel, code, launches.size() / 2).moveTo(products));
   CudaKernel loaded;
   loaded.name = code;
   for (uint32_t phase = 0; phase < launches.size() / 2; ++phase) {
-    // No function either: the kernel computes nothing.
-    if (launches[2 * phase] == 0)
+    // No function either: nothing is computed.
+    if (launches[2 * phase] == 0) {
+      loaded.phases.emplace_back();
       continue;
+    }
     Expected<CudaKernel::Phase> found =
         findPhase(code, phase, launches[2 * phase], launches[2 * phase + 1]);
     if (!found)
       return found.status();
     loaded.phases.push_back(std::move(*found));
-    auto product = std::ranges::find(products, phase, &GpuProduct::phase);
-    if (product != products.end())
-      LOCKSTEP_RETURN_IF_ERROR(CudaProduct::create(library, *product)
-                                   .moveTo(loaded.phases.back().product));
   }
+  LOCKSTEP_RETURN_IF_ERROR(addProducts(kernel, loaded));
+  LOCKSTEP_RETURN_IF_ERROR(addConvolutions(kernel, loaded));
   const CudaKernel &kept =
       kernels.emplace(code, std::move(loaded)).first->second;
   return static_cast<KernelHandle>(&kept);
@@ -195,30 +232,41 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
 
 std::string CudaModule::note() const {
   std::lock_guard<std::mutex> lock(mutex);
-  size_t refused = 0, all = 0;
-  std::string first;
-  for (const auto &[code, kernel] : kernels)
-    for (const CudaKernel::Phase &phase : kernel.phases) {
-      if (!phase.product)
-        continue;
-      ++all;
-      if (!phase.product->isRefused())
-        continue;
-      if (refused++ == 0)
-        first = code;
-    }
-  std::string cubin;
+  std::vector<std::string> notes;
   if (!refusedCubin.empty())
-    cubin = fmt::format(
+    notes.push_back(fmt::format(
         "the driver has refused what ptxas has assembled, and has translated "
         "PTX instead: {}",
-        refusedCubin);
-  if (refused == 0)
-    return cubin;
-  return cubin + (cubin.empty() ? "" : "; ") +
-         fmt::format("cuBLASLt does not support {} of {} products, which "
-                     "generated code computes, such as that of kernel '{}'",
-                     refused, all, first);
+        refusedCubin));
+  struct Refused {
+    size_t count = 0, all = 0;
+    const char *name = nullptr;
+    std::string kernel, reason;
+  };
+  std::map<std::string_view, Refused> refused;
+  for (const auto &[code, kernel] : kernels)
+    for (const CudaKernel::Phase &phase : kernel.phases) {
+      if (!phase.byLibrary)
+        continue;
+      const CudaLibraryPhase::Kind &kind = phase.byLibrary->kind;
+      Refused &ofKind = refused[kind.library];
+      ofKind.name = kind.name;
+      ++ofKind.all;
+      std::optional<std::string> reason = phase.byLibrary->refusal();
+      if (!reason || ofKind.count++ > 0)
+        continue;
+      ofKind.kernel = code;
+      if (!reason->empty())
+        ofKind.reason = fmt::format(" ({})", *reason);
+    }
+  for (const auto &[library, found] : refused)
+    if (found.count > 0)
+      notes.push_back(fmt::format(
+          "{} does not support {} of {} {}s, which generated code computes, "
+          "such as that of kernel '{}'{}",
+          library, found.count, found.all, found.name, found.kernel,
+          found.reason));
+  return fmt::format("{}", fmt::join(notes, "; "));
 }
 
 } // namespace lockstep::runtime

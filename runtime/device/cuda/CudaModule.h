@@ -5,6 +5,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/CudaConvolutions.h"
 #include "runtime/device/cuda/CudaProducts.h"
 
 #include <map>
@@ -20,16 +21,17 @@ struct CudaKernel {
   struct Phase {
     CUfunction function = nullptr;
     uint32_t blocks = 0, threads = 0;
-    /// What computes the phase where the library supports it; null: nothing
-    /// does but the function.
-    std::unique_ptr<CudaProduct> product = nullptr;
+    /// What computes the phase where a library supports it; null: nothing does
+    /// but the function.
+    std::unique_ptr<CudaLibraryPhase> byLibrary = nullptr;
   };
   std::string name;
   /// Executed one after the other.
   std::vector<Phase> phases;
 };
 
-/// The kernels of an artifact, as described in GpuSymbols.h and GpuProducts.h.
+/// The kernels of an artifact, as described in GpuSymbols.h, GpuProducts.h
+/// and GpuConvolutions.h.
 class CudaModule final : public Module {
 public:
   /// Errors: those of `chooseCudaImage`, and what the driver says about an
@@ -55,9 +57,15 @@ private:
   Expected<CudaKernel::Phase> findPhase(const std::string &code, uint32_t phase,
                                         uint64_t blocks,
                                         uint64_t threads) const;
-  Expected<std::vector<GpuProduct>> readProducts(const artifact::Kernel &kernel,
-                                                 const std::string &code,
-                                                 size_t phases) const;
+  /// What libraries may compute of a kernel, in an array of the image whose
+  /// name ends with `suffix`.
+  template <typename Description>
+  Expected<std::vector<Description>>
+  readLibraryPhases(const artifact::Kernel &kernel, const std::string &code,
+                    std::string_view suffix, size_t phases) const;
+  Status addProducts(const artifact::Kernel &kernel, CudaKernel &loaded) const;
+  Status addConvolutions(const artifact::Kernel &kernel,
+                         CudaKernel &loaded) const;
 
   std::shared_ptr<CudaContext> context;
   CUmodule module = nullptr;
@@ -67,8 +75,9 @@ private:
   mutable std::mutex mutex;
   /// Equal kernels share their code. Addresses are those of handles.
   mutable std::map<std::string, CudaKernel> kernels;
-  /// Null until a kernel needs it.
-  mutable std::shared_ptr<CudaProductLibrary> library;
+  /// Null until a kernel needs them.
+  mutable std::shared_ptr<CudaProductLibrary> productLibrary;
+  mutable std::shared_ptr<CudaConvolutionLibrary> convolutionLibrary;
 };
 
 } // namespace lockstep::runtime

@@ -179,44 +179,49 @@ CudaProduct::create(std::shared_ptr<CudaProductLibrary> library,
   return created;
 }
 
+static constexpr CudaLibraryPhase::Kind productKind = {"cuBLASLt", "product"};
+
 CudaProduct::CudaProduct(std::shared_ptr<CudaProductLibrary> library,
                          const GpuProduct &product)
-    : library(std::move(library)), product(product) {}
+    : CudaLibraryPhase(productKind), library(std::move(library)),
+      product(product) {}
 
 CudaProduct::~CudaProduct() = default;
 
 CudaProduct::Alignments
 CudaProduct::alignmentsOf(std::span<std::byte *const> buffers) const {
   auto alignmentOf = [&](const GpuMatrix &matrix) {
-    // Algorithms ask for no more. Where the memory plan has placed a buffer
-    // must not decide about the algorithm, and so about the order of sums.
-    constexpr uint64_t most = 16;
-    uint64_t bits =
-        reinterpret_cast<uint64_t>(addressOf(matrix, buffers, 0)) | most;
-    if (product.repeats > 1)
-      bits |= uint64_t(matrix.repeatStride) * elementSize(matrix.type());
-    return uint32_t(bits & -bits);
+    return libraryAlignment(addressOf(matrix, buffers, 0),
+                            product.repeats > 1
+                                ? uint64_t(matrix.repeatStride) *
+                                      elementSize(matrix.type())
+                                : 0);
   };
   return {alignmentOf(product.left), alignmentOf(product.right),
           alignmentOf(product.result)};
 }
 
-Expected<std::optional<CudaProduct::Plan>>
-CudaProduct::plan(std::span<std::byte *const> buffers) {
+Expected<std::optional<uint64_t>>
+CudaProduct::prepare(std::span<std::byte *const> buffers) {
   Alignments alignments = alignmentsOf(buffers);
   std::lock_guard<std::mutex> lock(mutex);
-  if (auto known = plans.find(alignments); known != plans.end())
-    return known->second;
-  Expected<std::optional<Plan>> chosen = choose(alignments);
-  if (chosen)
-    plans.emplace(alignments, *chosen);
-  return chosen;
+  auto known = plans.find(alignments);
+  if (known == plans.end()) {
+    Expected<std::optional<Plan>> chosen = choose(alignments);
+    if (!chosen)
+      return chosen.status();
+    known = plans.emplace(alignments, *chosen).first;
+  }
+  return known->second ? std::optional(known->second->workspaceBytes)
+                       : std::nullopt;
 }
 
-bool CudaProduct::isRefused() {
+std::optional<std::string> CudaProduct::refusal() {
   std::lock_guard<std::mutex> lock(mutex);
-  return std::ranges::any_of(plans,
-                             [](const auto &entry) { return !entry.second; });
+  bool isRefused = std::ranges::any_of(
+      plans, [](const auto &entry) { return !entry.second; });
+  // The library does not say why.
+  return isRefused ? std::optional<std::string>("") : std::nullopt;
 }
 
 Expected<std::optional<CudaProduct::Plan>>
@@ -257,10 +262,14 @@ CudaProduct::choose(const Alignments &alignments) const {
   return std::optional<Plan>({result.algo, result.workspaceSize});
 }
 
-Expected<bool> CudaProduct::enqueue(const Plan &plan,
-                                    std::span<std::byte *const> buffers,
+Expected<bool> CudaProduct::enqueue(std::span<std::byte *const> buffers,
                                     CUdeviceptr workspace, CUstream stream) {
   const CublasLtApi &api = library->api;
+  Plan plan;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    plan = *plans.at(alignmentsOf(buffers));
+  }
   ElementType factor = product.left.type();
   for (uint64_t repeat = 0; repeat < product.repeats; ++repeat) {
     std::byte *result = addressOf(product.result, buffers, repeat);

@@ -6,6 +6,7 @@
 #include "runtime/artifact/GpuProducts.h"
 #include "runtime/device/cuda/CublasLtApi.h"
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/CudaLibraryPhase.h"
 
 #include <array>
 #include <map>
@@ -42,37 +43,28 @@ private:
   cublasLtHandle_t handle = nullptr;
 };
 
-/// A product that cuBLASLt may compute. Thread-safe.
-///
-/// The library chooses an algorithm when operands of an alignment are first
-/// given: the first one of those that add parts of a sum in working memory, if
-/// at all.
-class CudaProduct {
+/// A product that cuBLASLt may compute, by the first one of the algorithms that
+/// it recommends and that add parts of a sum in working memory, if at all.
+class CudaProduct final : public CudaLibraryPhase {
 public:
   /// Error: of the library.
   static Expected<std::unique_ptr<CudaProduct>>
   create(std::shared_ptr<CudaProductLibrary> library,
          const GpuProduct &product);
-  ~CudaProduct();
+  ~CudaProduct() override;
 
+  Expected<std::optional<uint64_t>>
+  prepare(std::span<std::byte *const> buffers) override;
+  Expected<bool> enqueue(std::span<std::byte *const> buffers,
+                         CUdeviceptr workspace, CUstream stream) override;
+  std::optional<std::string> refusal() override;
+
+private:
   struct Plan {
     cublasLtMatmulAlgo_t algorithm{};
     /// At most `CudaProductLibrary::workspaceBytes`.
     uint64_t workspaceBytes = 0;
   };
-  /// How to compute it in the buffers of a launch; none if the library does not
-  /// support that. Error: of the library.
-  Expected<std::optional<Plan>> plan(std::span<std::byte *const> buffers);
-
-  /// Whether the library has refused it.
-  bool isRefused();
-  /// Enqueues it; the context is current. False, if the library refuses it, in
-  /// spite of the plan, and for later calls of `plan`, too. Error: of the
-  /// library, or of an earlier command of the GPU.
-  Expected<bool> enqueue(const Plan &plan, std::span<std::byte *const> buffers,
-                         CUdeviceptr workspace, CUstream stream);
-
-private:
   /// Of the left and the right factor, and the result: a power of 2.
   using Alignments = std::array<uint32_t, 3>;
   class Descriptors;
@@ -86,6 +78,7 @@ private:
   const GpuProduct product;
   std::unique_ptr<const Descriptors> descriptors;
   std::mutex mutex;
+  /// None for what the library does not support.
   std::map<Alignments, std::optional<Plan>> plans;
 };
 

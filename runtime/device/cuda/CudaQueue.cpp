@@ -60,7 +60,7 @@ CudaQueue::~CudaQueue() {
     keepForever(std::move(callbacks));
   for (CUdeviceptr table : tables)
     context->free(table);
-  if (workspace)
+  for (CUdeviceptr workspace : workspaces)
     context->free(workspace);
   context->giveBack(stream, isUsable);
 }
@@ -125,7 +125,8 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
       return of;
     const CudaKernel::Phase &failed = kernel.phases[phase];
     if (byLibrary)
-      return fmt::format("{}, phase {} by cuBLASLt", of, phase);
+      return fmt::format("{}, phase {} by {}", of, phase,
+                         failed.byLibrary->kind.library);
     return fmt::format("{}, phase {} ({} blocks of {} threads)", of, phase,
                        failed.blocks, failed.threads);
   };
@@ -135,9 +136,9 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
       const CudaKernel::Phase &next = kernel.phases[phase];
       if (next.blocks == 0)
         continue;
-      byLibrary = next.product != nullptr;
+      byLibrary = next.byLibrary != nullptr;
       if (byLibrary) {
-        Expected<bool> isEnqueued = multiply(*next.product, buffers);
+        Expected<bool> isEnqueued = compute(*next.byLibrary, buffers);
         if (!isEnqueued)
           return failInLibrary(isEnqueued.status().withContext(describe()));
         if (*isEnqueued)
@@ -154,17 +155,22 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
   });
 }
 
-Expected<bool> CudaQueue::multiply(CudaProduct &product,
-                                   std::span<std::byte *const> buffers) {
-  std::optional<CudaProduct::Plan> plan;
-  LOCKSTEP_RETURN_IF_ERROR(product.plan(buffers).moveTo(plan));
-  if (!plan)
+Expected<bool> CudaQueue::compute(CudaLibraryPhase &phase,
+                                  std::span<std::byte *const> buffers) {
+  std::optional<uint64_t> bytes;
+  LOCKSTEP_RETURN_IF_ERROR(phase.prepare(buffers).moveTo(bytes));
+  if (!bytes)
     return false;
-  if (plan->workspaceBytes > 0 && !workspace)
+  if (*bytes > workspaceBytes) {
+    CUdeviceptr larger = 0;
     LOCKSTEP_RETURN_IF_ERROR(
-        context->allocate(CudaProductLibrary::workspaceBytes)
-            .moveTo(workspace));
-  return product.enqueue(*plan, buffers, workspace, stream.stream);
+        context->allocate(std::max(*bytes, leastWorkspaceBytes))
+            .moveTo(larger));
+    workspaces.push_back(larger);
+    workspaceBytes = std::max(*bytes, leastWorkspaceBytes);
+  }
+  return phase.enqueue(buffers, workspaces.empty() ? 0 : workspaces.back(),
+                       stream.stream);
 }
 
 void CudaQueue::copy(const RowCopy &rows) {

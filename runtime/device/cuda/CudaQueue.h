@@ -19,7 +19,8 @@
 namespace lockstep::runtime {
 
 /// A stream. Each command is a call of the driver, except that a copy of rows
-/// may be several, and a kernel is one or, by cuBLASLt, several for each phase.
+/// may be several, and a kernel is one or, by a library, several for each
+/// phase.
 ///
 /// After an error, commands have no effect, but records and waits still do, so
 /// that memory of the host is not freed too early. When the GPU itself has
@@ -84,9 +85,9 @@ private:
   void fail(const Status &error);
   std::string firstLaunchAfter(uint64_t executed) const;
 
-  /// Enqueues the product of a phase. False: the library does not support it.
-  Expected<bool> multiply(CudaProduct &product,
-                          std::span<std::byte *const> buffers);
+  /// Enqueues what a library computes. False: the library does not support it.
+  Expected<bool> compute(CudaLibraryPhase &phase,
+                         std::span<std::byte *const> buffers);
   CUresult failInLibrary(const Status &status);
   CUresult copyRows(const RowCopy &rows);
   CUresult fillBytes(CUdeviceptr to, uint64_t bytes, uint32_t pattern);
@@ -129,8 +130,12 @@ private:
   /// ones replace smaller ones, which are freed with the queue.
   std::vector<CUdeviceptr> tables;
   uint64_t tableSize = 0;
-  /// For products by cuBLASLt; 0 until one needs it.
-  CUdeviceptr workspace = 0;
+  /// Working memory for libraries, the last one for new commands. Graphs may
+  /// use the others, which are freed with the queue.
+  std::vector<CUdeviceptr> workspaces;
+  uint64_t workspaceBytes = 0;
+  static constexpr uint64_t leastWorkspaceBytes =
+      CudaProductLibrary::workspaceBytes;
 
   std::atomic<bool> isFailed{false};
   mutable std::mutex errorMutex;

@@ -34,7 +34,7 @@ readAll(const std::vector<GpuProduct> &products) {
   for (const GpuProduct &product : products)
     for (uint64_t word : product.toWords())
       words.push_back(word);
-  return GpuProduct::read(words, bufferBytes, /*phases=*/4);
+  return readLibraryPhases<GpuProduct>(words, bufferBytes, /*phases=*/4);
 }
 
 bool isRead(const std::function<void(GpuProduct &)> &change) {
@@ -59,7 +59,8 @@ TEST(GpuProducts, thatNoKernelHas) {
   GpuProduct product = makeProduct();
   EXPECT_FALSE(readAll({product, product})) << "two of one phase";
   uint64_t word = 0;
-  EXPECT_FALSE(GpuProduct::read({&word, 1}, bufferBytes, 4)) << "a part of one";
+  EXPECT_FALSE(readLibraryPhases<GpuProduct>({&word, 1}, bufferBytes, 4))
+      << "a part of one";
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.phase = 4; }));
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.rows = 0; }));
   EXPECT_FALSE(isRead([](GpuProduct &it) { it.columns = 0; }));

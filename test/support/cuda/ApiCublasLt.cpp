@@ -3,15 +3,13 @@
 // The functions of libcublasLt.so.12 that the device `cuda` calls. Products are
 // summed in f64, and rounded to the type of sums, then to that of the result.
 // Operands that are not aligned to 16 bytes are not supported, as by some of
-// the library's algorithms. A product fills its working memory, and finds an
-// error at its end if another one has done so meanwhile.
+// the library's algorithms.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Api.h"
-#include "MemoryTable.h"
+#include "LibraryCalls.h"
 
-#include <cmath>
 #include <cstring>
 
 // Names of its functions have the visibility of the driver's.
@@ -47,76 +45,26 @@ struct cublasLtMatmulPreferenceOpaque_t {
 namespace {
 
 /// Of an algorithm for these operands.
-constexpr uint64_t workspaceBytes = 4096, algorithmMark = 0x4c74,
-                   leastAlignment = 16;
+constexpr uint64_t workspaceBytes = 4096, algorithmMark = 0x4c74;
+
+/// None for other types.
+std::optional<Float> floatOf(cudaDataType_t type) {
+  switch (type) {
+  case CUDA_R_16F:
+    return Float::F16;
+  case CUDA_R_16BF:
+    return Float::BF16;
+  case CUDA_R_32F:
+    return Float::F32;
+  case CUDA_R_64F:
+    return Float::F64;
+  }
+  return std::nullopt;
+}
 
 uint64_t sizeOf(cudaDataType_t type) {
-  switch (type) {
-  case CUDA_R_16F:
-  case CUDA_R_16BF:
-    return 2;
-  case CUDA_R_32F:
-    return 4;
-  case CUDA_R_64F:
-    return 8;
-  }
-  return 0;
-}
-
-double load(const std::byte *from, cudaDataType_t type) {
-  auto read = [&](auto value) {
-    std::memcpy(&value, from, sizeof(value));
-    return value;
-  };
-  switch (type) {
-  case CUDA_R_16F:
-    return double(read(_Float16()));
-  case CUDA_R_16BF: {
-    uint32_t bits = uint32_t(read(uint16_t())) << 16;
-    float value;
-    std::memcpy(&value, &bits, sizeof(value));
-    return value;
-  }
-  case CUDA_R_32F:
-    return read(float());
-  case CUDA_R_64F:
-    return read(double());
-  }
-  return 0;
-}
-
-/// The nearest number of `bits` explicit bits of the mantissa, of which an f32
-/// has more; ties go away from zero for tf32, to even else.
-float roundMantissa(float value, int bits, bool isTf32) {
-  if (!std::isfinite(value))
-    return value;
-  uint32_t word;
-  std::memcpy(&word, &value, sizeof(word));
-  int dropped = 23 - bits;
-  uint32_t half = uint32_t(1) << (dropped - 1);
-  word += isTf32 ? half : half - 1 + (word >> dropped & 1);
-  word &= ~((uint32_t(1) << dropped) - 1);
-  std::memcpy(&value, &word, sizeof(value));
-  return value;
-}
-
-void store(std::byte *to, cudaDataType_t type, double value) {
-  auto write = [&](auto narrow) { std::memcpy(to, &narrow, sizeof(narrow)); };
-  switch (type) {
-  // Sums are f32, which are rounded once more.
-  case CUDA_R_16F:
-    return write(_Float16(float(value)));
-  case CUDA_R_16BF: {
-    float rounded = roundMantissa(float(value), 7, /*isTf32=*/false);
-    uint32_t bits;
-    std::memcpy(&bits, &rounded, sizeof(bits));
-    return write(uint16_t(bits >> 16 | (std::isnan(rounded) ? 0x40 : 0)));
-  }
-  case CUDA_R_32F:
-    return write(float(value));
-  case CUDA_R_64F:
-    return write(value);
-  }
+  std::optional<Float> found = floatOf(type);
+  return found ? sizeOf(*found) : 0;
 }
 
 /// The operands of a product, in column-major order.
@@ -189,12 +137,12 @@ struct Product {
     bool isRounded = operation.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
     auto read = [&](const std::byte *from, const Operand &operand,
                     int32_t batch, uint64_t row, uint64_t column) {
-      double value =
-          load(from + operand.offset(batch, row, column), operand.layout->type);
-      return isRounded ? roundMantissa(float(value), 10, /*isTf32=*/true)
-                       : value;
+      double value = load(from + operand.offset(batch, row, column),
+                          *floatOf(operand.layout->type));
+      return isRounded ? roundToTf32(float(value)) : value;
     };
     Operand a = this->a(), b = this->b(), d = this->d();
+    Float type = *floatOf(d.layout->type);
     std::vector<double> row(a.columns());
     for (int32_t batch = 0; batch < d.layout->batches; ++batch)
       for (uint64_t i = 0; i < d.rows(); ++i) {
@@ -207,23 +155,12 @@ struct Product {
           std::byte *element = result + d.offset(batch, i, j);
           // What is not read may be anything.
           if (beta != 0)
-            sum += beta * load(element, d.layout->type);
-          store(element, d.layout->type, sum);
+            sum += beta * load(element, type);
+          store(element, type, sum);
         }
       }
   }
 };
-
-/// Whether it is aligned memory of the context.
-bool isOf(const Context *context, const void *address, uint64_t bytes) {
-  auto begin = reinterpret_cast<uint64_t>(address);
-  std::optional<Allocation> memory = MemoryTable::get().find(begin, bytes);
-  return memory && memory->context == context && begin % leastAlignment == 0;
-}
-
-std::byte *hostOf(const void *address) {
-  return MemoryTable::host(reinterpret_cast<uint64_t>(address));
-}
 
 /// Sets one of the attributes of a descriptor, of which `member` is the place.
 template <typename Member>
@@ -232,10 +169,6 @@ cublasStatus_t setMember(Member &member, const void *value, size_t bytes) {
     return CUBLAS_STATUS_INVALID_VALUE;
   std::memcpy(&member, value, bytes);
   return CUBLAS_STATUS_SUCCESS;
-}
-
-void count(const char *name = __builtin_FUNCTION()) {
-  DriverOptions::get().calls.add(name);
 }
 
 } // namespace
@@ -259,7 +192,7 @@ const char *cublasLtGetStatusName(cublasStatus_t status) {
 }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
-  count();
+  countCall();
   if (!handle || !currentContext())
     return CUBLAS_STATUS_INVALID_VALUE;
   *handle = new cublasLtContext{currentContext()};
@@ -267,7 +200,7 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
 }
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
-  count();
+  countCall();
   delete handle;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -359,7 +292,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
     cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference,
     int requested, cublasLtMatmulHeuristicResult_t *results, int *found) {
-  count();
+  countCall();
   Product product(*desc, *a, *b, *d);
   *found = 0;
   if (requested < 1 || c != d || !product.isValid())
@@ -387,7 +320,7 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                const void *c, cublasLtMatrixLayout_t cLayout, void *d,
                cublasLtMatrixLayout_t dLayout, const cublasLtMatmulAlgo_t *algo,
                void *workspace, size_t bytes, CUstream handleOfStream) {
-  count();
+  countCall();
   // Also for errors of earlier commands.
   if (DriverOptions::get().product.happens() ||
       handle->context->error() != CUDA_SUCCESS)
@@ -398,7 +331,7 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
   Context *context = handle->context;
   Stream *stream = Driver::get().streams.find(handleOfStream);
   auto scalar = [&](const void *value) {
-    return load(static_cast<const std::byte *>(value), desc->scale);
+    return load(static_cast<const std::byte *>(value), *floatOf(desc->scale));
   };
   if (!algo || algo->data[0] != algorithmMark || bytes < workspaceBytes ||
       cLayout != dLayout || c != d || !product.isValid() ||
@@ -409,20 +342,8 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
       !isOf(context, d, product.d().bytes()) ||
       !isOf(context, workspace, bytes))
     return CUBLAS_STATUS_INVALID_VALUE;
-  context->submit(
-      stream->lane,
-      [=, factor = scalar(beta)]() -> CUresult {
-        auto own = uint32_t(Scheduler::get().draw());
-        fillPattern(hostOf(workspace), bytes, own);
-        product.execute(hostOf(a), hostOf(b), factor, hostOf(d));
-        for (size_t at = 0; at < bytes; at += sizeof(own))
-          if (std::memcmp(hostOf(workspace) + at, &own, sizeof(own)) != 0) {
-            context->setError(CUDA_ERROR_LAUNCH_FAILED,
-                              "two products use the same working memory");
-            return CUDA_ERROR_LAUNCH_FAILED;
-          }
-        return CUDA_SUCCESS;
-      },
-      CommandKind::OnDevice);
+  submitCall(context, stream, workspace, bytes, [=, factor = scalar(beta)] {
+    product.execute(hostOf(a), hostOf(b), factor, hostOf(d));
+  });
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,0 +1,129 @@
+//===- CudaConvolutions.cpp - convolutions by cuDNN -----------------------===//
+
+#include "runtime/device/cuda/CudaConvolutions.h"
+
+#include <algorithm>
+
+namespace lockstep::runtime {
+
+Expected<std::shared_ptr<CudaConvolutionLibrary>>
+CudaConvolutionLibrary::create(std::shared_ptr<CudaContext> context) {
+  Expected<const CudnnApi *> api = CudnnApi::load();
+  if (!api)
+    return api.status();
+  std::shared_ptr<CudaConvolutionLibrary> library(
+      new CudaConvolutionLibrary(**api, std::move(context)));
+  library->context->enter();
+  // For plans, and to say what is missing before the first step.
+  Expected<cudnnHandle_t> handle = library->handleFor(nullptr);
+  if (!handle)
+    return handle.status();
+  return library;
+}
+
+CudaConvolutionLibrary::~CudaConvolutionLibrary() {
+  context->enter();
+  for (const auto &[stream, handle] : handles)
+    api.cudnnDestroy(handle);
+}
+
+Expected<cudnnHandle_t> CudaConvolutionLibrary::handleFor(CUstream stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (auto known = handles.find(stream); known != handles.end())
+    return known->second;
+  cudnnHandle_t handle = nullptr;
+  cudnnStatus_t status = api.cudnnCreate(&handle);
+  if (status != CUDNN_STATUS_SUCCESS)
+    return api.error("cudnnCreate", status);
+  handles[stream] = handle;
+  status = api.cudnnSetStream(handle, stream);
+  if (status != CUDNN_STATUS_SUCCESS)
+    return api.error("cudnnSetStream", status);
+  return handle;
+}
+
+static constexpr CudaLibraryPhase::Kind convolutionKind = {"cuDNN",
+                                                           "convolution"};
+
+CudaConvolution::CudaConvolution(
+    std::shared_ptr<CudaConvolutionLibrary> library,
+    const GpuConvolution &convolution)
+    : CudaLibraryPhase(convolutionKind), library(std::move(library)),
+      convolution(convolution) {}
+
+std::array<std::byte *, 3>
+CudaConvolution::addressesOf(std::span<std::byte *const> buffers) const {
+  auto addressOf = [&](const GpuTensor &tensor) {
+    return buffers[tensor.buffer] + tensor.offset;
+  };
+  return {addressOf(convolution.image), addressOf(convolution.filter),
+          addressOf(convolution.result)};
+}
+
+CudnnAlignments
+CudaConvolution::alignmentsOf(std::span<std::byte *const> buffers) const {
+  CudnnAlignments alignments{};
+  std::ranges::transform(
+      addressesOf(buffers), alignments.begin(),
+      [](std::byte *address) { return int64_t(libraryAlignment(address, 0)); });
+  return alignments;
+}
+
+Expected<std::optional<uint64_t>>
+CudaConvolution::prepare(std::span<std::byte *const> buffers) {
+  CudnnAlignments alignments = alignmentsOf(buffers);
+  std::lock_guard<std::mutex> lock(mutex);
+  auto known = plans.find(alignments);
+  if (known == plans.end()) {
+    Expected<cudnnHandle_t> handle = library->handleFor(nullptr);
+    if (!handle)
+      return handle.status();
+    std::string refused;
+    Expected<CudnnPlan> plan = planConvolution(
+        library->api, {*handle, nullptr}, convolution, alignments,
+        CudaConvolutionLibrary::mostWorkspaceBytes, refused);
+    if (!plan)
+      return plan.status();
+    if (!plan->plan.get())
+      reason = refused;
+    known = plans.emplace(alignments, std::move(*plan)).first;
+  }
+  if (!known->second.plan.get())
+    return std::optional<uint64_t>();
+  return std::optional(known->second.workspaceBytes);
+}
+
+Expected<bool> CudaConvolution::enqueue(std::span<std::byte *const> buffers,
+                                        CUdeviceptr workspace,
+                                        CUstream stream) {
+  const CudnnApi &api = library->api;
+  Expected<cudnnHandle_t> handle = library->handleFor(stream);
+  if (!handle)
+    return handle.status();
+  cudnnBackendDescriptor_t plan = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    plan = plans.at(alignmentsOf(buffers)).plan.get();
+  }
+  Expected<CudnnDescriptor> pack = packOperands(
+      api, addressesOf(buffers), reinterpret_cast<void *>(workspace));
+  if (!pack)
+    return pack.status();
+  cudnnStatus_t status = api.cudnnBackendExecute(*handle, plan, pack->get());
+  if (status == CUDNN_STATUS_SUCCESS)
+    return true;
+  Status error = api.error("cudnnBackendExecute", status);
+  if (!isRefusal(status))
+    return error;
+  std::lock_guard<std::mutex> lock(mutex);
+  plans[alignmentsOf(buffers)] = CudnnPlan();
+  reason = error.message();
+  return false;
+}
+
+std::optional<std::string> CudaConvolution::refusal() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return reason.empty() ? std::nullopt : std::optional(reason);
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,355 @@
+//===- ApiCudnn.cpp - cuDNN without GPUs ----------------------------------===//
+//
+// The functions of libcudnn.so.9 that the device `cuda` calls, for graphs of
+// one convolution, or of the gradient of its filter. Descriptors have their
+// attributes by name, and those that describe others need them until they are
+// destroyed themselves. Sums are f64, and rounded to f32, then to the type of
+// the result. Operands that are not aligned to 16 bytes are not supported.
+//
+// Some of the engines that it recommends must not be used for training: they
+// fail when they are executed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Api.h"
+#include "CudnnGraphs.h"
+
+using namespace lockstep::standin;
+
+struct cudnnContext {
+  Context *context = nullptr;
+  CUstream stream = nullptr;
+};
+
+namespace {
+
+/// What the library recommends, in this order.
+struct Engine {
+  std::vector<cudnnBackendNumericalNote_t> notes;
+  uint64_t workspaceBytes;
+  bool isFallback = false, isUsable = true;
+  /// Finalizing a plan fails.
+  bool isBroken = false;
+};
+
+const std::vector<Engine> &engines() {
+  static const std::vector<Engine> all = {
+      {{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC},
+       4096,
+       /*isFallback=*/false,
+       /*isUsable=*/false},
+      {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE},
+       uint64_t(1) << 30,
+       /*isFallback=*/false,
+       /*isUsable=*/false},
+      {{},
+       4096,
+       /*isFallback=*/false,
+       /*isUsable=*/false,
+       /*isBroken=*/true},
+      {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 4096},
+      {{CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP},
+       8192,
+       /*isFallback=*/true}};
+  return all;
+}
+
+thread_local std::string lastError;
+
+cudnnStatus_t fail(cudnnStatus_t status, const char *reason) {
+  lastError = reason;
+  return status;
+}
+
+cudnnStatus_t bad(const char *reason) {
+  return fail(CUDNN_STATUS_BAD_PARAM, reason);
+}
+
+uint64_t sizeOf(cudnnBackendAttributeType_t type) {
+  switch (type) {
+  case CUDNN_TYPE_HANDLE:
+  case CUDNN_TYPE_INT64:
+  case CUDNN_TYPE_VOID_PTR:
+  case CUDNN_TYPE_BACKEND_DESCRIPTOR:
+    return 8;
+  case CUDNN_TYPE_CHAR:
+    return 1;
+  default:
+    return 4;
+  }
+}
+
+bool isSupported(const Convolution &convolution) {
+  Float type = convolution.image.type;
+  return convolution.filter.type == type && convolution.result.type == type &&
+         convolution.image.alignment >= int64_t(leastAlignment) &&
+         convolution.filter.alignment >= int64_t(leastAlignment) &&
+         convolution.result.alignment >= int64_t(leastAlignment);
+}
+
+/// The numbers of the engines that a final heuristic recommends.
+std::vector<size_t> recommended(const Descriptor &heuristic) {
+  auto mode = readOne<cudnnBackendHeurMode_t>(
+      heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE);
+  std::vector<size_t> found;
+  for (size_t i = 0; i < engines().size(); ++i)
+    if (engines()[i].isFallback == (mode == CUDNN_HEUR_MODE_FALLBACK))
+      found.push_back(i);
+  return found;
+}
+
+const Descriptor *configurationOf(const Descriptor &plan) {
+  return readDescriptor(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                        CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+}
+
+cudnnStatus_t checkFinal(const Descriptor &descriptor) {
+  switch (descriptor.type) {
+  case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+    return readTensor(&descriptor) ? CUDNN_STATUS_SUCCESS : bad("tensor");
+  case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
+  case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+    return CUDNN_STATUS_SUCCESS;
+  case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+  case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
+    return readConvolution(descriptor) ? CUDNN_STATUS_SUCCESS
+                                       : bad("operation");
+  case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+    return readOne<cudnnHandle_t>(descriptor, CUDNN_ATTR_OPERATIONGRAPH_HANDLE,
+                                  CUDNN_TYPE_HANDLE) &&
+                   convolutionOf(descriptor)
+               ? CUDNN_STATUS_SUCCESS
+               : bad("graph");
+  case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR: {
+    const Descriptor *graph =
+        readDescriptor(descriptor, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
+                       CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    if (!graph)
+      return bad("heuristic");
+    return isSupported(*convolutionOf(*graph))
+               ? CUDNN_STATUS_SUCCESS
+               : fail(CUDNN_STATUS_NOT_SUPPORTED, "alignment");
+  }
+  case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: {
+    const Descriptor *configuration = configurationOf(descriptor);
+    if (!configuration ||
+        !readOne<cudnnHandle_t>(descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE,
+                                CUDNN_TYPE_HANDLE))
+      return bad("plan");
+    return engines()[configuration->engine].isBroken
+               ? fail(CUDNN_STATUS_INTERNAL_ERROR, "compilation")
+               : CUDNN_STATUS_SUCCESS;
+  }
+  default:
+    return bad("type");
+  }
+}
+
+template <typename Value>
+void copyValues(const std::vector<Value> &values, int64_t requested,
+                int64_t *count, void *to) {
+  *count = std::min(requested, int64_t(values.size()));
+  std::memcpy(to, values.data(), size_t(*count) * sizeof(Value));
+}
+
+} // namespace
+
+size_t cudnnGetVersion() { return 91000; }
+
+const char *cudnnGetErrorString(cudnnStatus_t status) {
+  switch (status) {
+  case CUDNN_STATUS_SUCCESS:
+    return "CUDNN_STATUS_SUCCESS";
+  case CUDNN_STATUS_BAD_PARAM:
+    return "CUDNN_STATUS_BAD_PARAM";
+  case CUDNN_STATUS_NOT_SUPPORTED:
+    return "CUDNN_STATUS_NOT_SUPPORTED";
+  case CUDNN_STATUS_INTERNAL_ERROR:
+    return "CUDNN_STATUS_INTERNAL_ERROR";
+  case CUDNN_STATUS_EXECUTION_FAILED:
+    return "CUDNN_STATUS_EXECUTION_FAILED";
+  }
+  return "CUDNN_STATUS_UNKNOWN";
+}
+
+void cudnnGetLastErrorString(char *message, size_t size) {
+  std::strncpy(message, lastError.c_str(), size - 1);
+  message[size - 1] = 0;
+}
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
+  countCall();
+  if (!currentContext())
+    return bad("context");
+  *handle = new cudnnContext{currentContext(), nullptr};
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+  countCall();
+  delete handle;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, CUstream stream) {
+  handle->stream = stream;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t
+cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                             cudnnBackendDescriptor_t *descriptor) {
+  Descriptors &known = Descriptors::get();
+  std::lock_guard<std::mutex> lock(known.mutex);
+  auto *created = new Descriptor;
+  created->type = type;
+  known.all.insert(created);
+  *descriptor = created;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t
+cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
+  Descriptors &known = Descriptors::get();
+  std::lock_guard<std::mutex> lock(known.mutex);
+  if (known.all.erase(descriptor) == 0)
+    return bad("descriptor");
+  delete static_cast<Descriptor *>(descriptor);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type,
+                                       int64_t count, const void *values) {
+  Descriptors &known = Descriptors::get();
+  std::lock_guard<std::mutex> lock(known.mutex);
+  auto *changed = static_cast<Descriptor *>(descriptor);
+  if (!known.contains(changed) || changed->isFinal || count < 1 || !values)
+    return bad("attribute");
+  Attribute &attribute = changed->attributes[name];
+  attribute.type = type;
+  attribute.count = count;
+  attribute.bytes.resize(size_t(count) * sizeOf(type));
+  std::memcpy(attribute.bytes.data(), values, attribute.bytes.size());
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type,
+                                       int64_t requested, int64_t *count,
+                                       void *values) {
+  Descriptors &known = Descriptors::get();
+  std::lock_guard<std::mutex> lock(known.mutex);
+  auto *asked = static_cast<Descriptor *>(descriptor);
+  if (!known.contains(asked) || !asked->isFinal)
+    return bad("descriptor");
+  auto *filled = static_cast<Descriptor **>(values);
+  switch (name) {
+  case CUDNN_ATTR_ENGINEHEUR_RESULTS: {
+    std::vector<size_t> numbers = recommended(*asked);
+    *count = std::min(requested, int64_t(numbers.size()));
+    for (int64_t i = 0; i < *count; ++i) {
+      if (!known.contains(filled[i]) ||
+          filled[i]->type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)
+        return bad("configuration");
+      filled[i]->engine = numbers[size_t(i)];
+      filled[i]->graph =
+          readDescriptor(*asked, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
+                         CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+      filled[i]->isFinal = true;
+    }
+    return CUDNN_STATUS_SUCCESS;
+  }
+  case CUDNN_ATTR_ENGINECFG_ENGINE:
+    if (requested != 1 || !known.contains(filled[0]) ||
+        filled[0]->type != CUDNN_BACKEND_ENGINE_DESCRIPTOR)
+      return bad("engine");
+    filled[0]->engine = asked->engine;
+    filled[0]->isFinal = true;
+    *count = 1;
+    return CUDNN_STATUS_SUCCESS;
+  case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
+    if (type != CUDNN_TYPE_NUMERICAL_NOTE)
+      return bad("note");
+    copyValues(engines()[asked->engine].notes, requested, count, values);
+    return CUDNN_STATUS_SUCCESS;
+  case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
+    if (type != CUDNN_TYPE_INT64)
+      return bad("bytes");
+    copyValues<int64_t>(
+        {int64_t(engines()[configurationOf(*asked)->engine].workspaceBytes)},
+        requested, count, values);
+    return CUDNN_STATUS_SUCCESS;
+  default:
+    return bad("name");
+  }
+}
+
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  countCall();
+  Descriptors &known = Descriptors::get();
+  std::lock_guard<std::mutex> lock(known.mutex);
+  auto *finished = static_cast<Descriptor *>(descriptor);
+  if (!known.contains(finished) || finished->isFinal)
+    return bad("descriptor");
+  cudnnStatus_t status = checkFinal(*finished);
+  finished->isFinal = status == CUDNN_STATUS_SUCCESS;
+  return status;
+}
+
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
+                                  cudnnBackendDescriptor_t plan,
+                                  cudnnBackendDescriptor_t variantPack) {
+  countCall();
+  Context *context = handle->context;
+  // Also for errors of earlier commands.
+  if (DriverOptions::get().product.happens() ||
+      context->error() != CUDA_SUCCESS)
+    return fail(CUDNN_STATUS_EXECUTION_FAILED, "launch");
+  if (DriverOptions::get().refused.happens())
+    return fail(CUDNN_STATUS_NOT_SUPPORTED, "architecture");
+  Descriptors &known = Descriptors::get();
+  std::lock_guard<std::mutex> lock(known.mutex);
+  if (!known.contains(plan) || !known.contains(variantPack))
+    return bad("descriptor");
+  const Descriptor &made = *static_cast<Descriptor *>(plan),
+                   &pack = *static_cast<Descriptor *>(variantPack);
+  const Descriptor *configuration = configurationOf(made);
+  Stream *stream = Driver::get().streams.find(handle->stream);
+  if (!made.isFinal || !pack.isFinal || !configuration ||
+      !known.contains(configuration->graph) || !stream ||
+      stream->context != context || currentContext() != context)
+    return bad("plan");
+  std::optional<Convolution> convolution = convolutionOf(*configuration->graph);
+  const Engine &engine = engines()[configuration->engine];
+  if (!convolution || !engine.isUsable)
+    return bad("engine");
+  auto names =
+      read<int64_t>(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64);
+  auto addresses = read<void *>(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+                                CUDNN_TYPE_VOID_PTR);
+  auto workspace = readOne<void *>(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
+                                   CUDNN_TYPE_VOID_PTR);
+  if (names.size() != addresses.size() || !workspace ||
+      !isOf(context, *workspace, engine.workspaceBytes))
+    return bad("variant pack");
+  std::array<std::byte *, 3> places{};
+  const Tensor *tensors[] = {&convolution->image, &convolution->filter,
+                             &convolution->result};
+  for (size_t i = 0; i < places.size(); ++i) {
+    auto name = std::find(names.begin(), names.end(), tensors[i]->name);
+    if (name == names.end())
+      return bad("operand");
+    void *address = addresses[size_t(name - names.begin())];
+    if (!isOf(context, address, tensors[i]->bytes()))
+      return bad("memory");
+    places[i] = hostOf(address);
+  }
+  bool rounds = convolution->image.type == Float::F32 && !engine.isFallback;
+  submitCall(
+      context, stream, *workspace, engine.workspaceBytes,
+      [=, convolution = *convolution] { convolution.execute(places, rounds); });
+  return CUDNN_STATUS_SUCCESS;
+}
