@@ -63,8 +63,9 @@ def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
     JAX's own passes convert most of StableHLO to `linalg` on tensors. This pass
     converts the rest: `while`, `case` and `if` to `scf`, `scatter`,
     `select_and_scatter` and `sort` to loops in a fixed order (a scatter of one
-    element for each batch to an element-wise selection), and
-    `custom_call @replica.*` to the replica dialect; the function of a
+    element for each batch to an element-wise selection, and the gradient of a
+    pool with small windows to operations whose elements gather what they need,
+    in the same order), and `custom_call @replica.*` to the replica dialect; the function of a
     `replica.merge_call` becomes its region. An unsupported operation is an
     error with its name and source line.
 

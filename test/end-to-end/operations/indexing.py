@@ -301,6 +301,30 @@ INDEXING = Group(
                 _select_and_scatter((1, 3, 3, 1), (1, 2, 2, 1), "SAME"),
                 {"inputs": of_shape((1, 5, 6, 1), (1, 3, 3, 1))},
             ),
+            (
+                "a window at each element",
+                _select_and_scatter((1, 3, 3, 1), (1, 1, 1, 1), "SAME"),
+                {"inputs": of_shape((2, 4, 5, 3), (2, 4, 5, 3))},
+            ),
+            (
+                "elements in no window",
+                _select_and_scatter((1, 2, 1, 1), (1, 3, 2, 1), "VALID"),
+                {"inputs": of_shape((1, 9, 6, 1), (1, 3, 3, 1))},
+            ),
+            (
+                "windows in the padding",
+                _select_and_scatter(
+                    (1, 2, 2, 1),
+                    (1, 2, 2, 1),
+                    ((0, 0), (3, 3), (2, 0), (0, 0)),
+                ),
+                {"inputs": of_shape((1, 4, 4, 2), (1, 5, 3, 2))},
+            ),
+            (
+                "large windows",
+                _select_and_scatter((1, 9, 8, 1), (1, 1, 1, 1), "VALID"),
+                {"inputs": of_shape((1, 10, 10, 1), (1, 2, 3, 1))},
+            ),
         ),
         *operation(
             "sort",
