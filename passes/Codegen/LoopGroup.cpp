@@ -294,7 +294,7 @@ lockstep::groupStages(Block &block, const Aliases &aliases,
       continue;
     }
     unsigned depth = stage->parallelDims.size();
-    if (isOpen && groups.back().depth > 0)
+    if (isOpen && groups.back().depth > 0 && !op.hasAttr(kBeginsGroupAttr))
       if (unsigned common =
               getCommonDepth(groups.back(), *stage,
                              std::min(depth, groups.back().depth), aliases)) {

@@ -73,6 +73,9 @@ bool hasIndependentIterations(const LoopStage &stage, const Aliases &aliases);
 bool sharesAllLoops(llvm::ArrayRef<LoopStage> stages, const LoopStage &next,
                     const Aliases &aliases);
 
+/// Of a generic that shares no loops with operations before it.
+inline constexpr llvm::StringLiteral kBeginsGroupAttr = "lockstep.begins_group";
+
 /// Divides the generics of the block into groups, in order, without those for
 /// which `isExcluded` holds. Operations for which `isTransparent` holds may be
 /// between members of a group.

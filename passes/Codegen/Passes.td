@@ -85,7 +85,9 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     outer loops are one phase: a thread executes one iteration of these loops,
     or a block does if there are inner loops to share among its threads, or long
     reductions, which end in a tree in shared memory. Where many rows are added
-    up, a block has eight columns, and its threads share the rows. Of a product,
+    up, a block has eight columns, and its threads share the rows. A long
+    reduction that would occupy few multiprocessors is divided into parts first,
+    whose results another phase reduces. Of a product,
     a block computes a tile from slices of the factors in shared memory, by
     tensor cores if the factors have 16 bits, or with the option `tf32`. Of
     loops that update single elements, such as a scatter, a thread executes the

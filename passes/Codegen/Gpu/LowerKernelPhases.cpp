@@ -5,6 +5,7 @@
 #include "passes/Codegen/Gpu/MergePhases.h"
 #include "passes/Codegen/Gpu/PadProducts.h"
 #include "passes/Codegen/Gpu/Remainders.h"
+#include "passes/Codegen/Gpu/SplitReductions.h"
 #include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Passes.h"
@@ -163,6 +164,7 @@ struct LowerKernelPhases
     function.walk([](memref::DeallocOp dealloc) { dealloc.erase(); });
     if (libraryProducts)
       padProducts(function, tf32);
+    splitReductions(function);
     FailureOr<BufferSet> elsewhere = findOutsideOfMemory(function, options);
     if (failed(elsewhere))
       return failure();
