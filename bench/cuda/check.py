@@ -1,10 +1,10 @@
 """Runs the prepared models on a GPU, and reports what differs from the CPU.
 
 For each model: the largest relative difference of a metric from the CPU's in 20
-steps, with products by generated code and by cuBLASLt, and the time of a step,
-whose commands the GPU has recorded as a graph; then whether a second run, whose
-commands are enqueued one by one, has the same metrics, and the time of its
-steps. Then what the examples have learned after training, compared with the
+steps, with products and convolutions by generated code and by libraries, and
+the time of a step, whose commands the GPU has recorded as a graph; then whether
+a second run, whose commands are enqueued one by one, has the same metrics, and
+the time of its steps. Then what the examples have learned after training, compared with the
 CPU's, and the rates of the GPU (`lockstep-benchmark`). Then one model with two
 executors, which exchange through the host and by NCCL, on two GPUs or on one:
 the metrics must be those of one executor. Then compute-sanitizer's tools on one
@@ -89,12 +89,12 @@ class Check:
         metrics,
         steps=STEPS,
         options=(),
-        products="generated",
+        variant="generated",
     ):
         model = self.folder / "models" / name
         return [
             self.folder / "bin" / "lockstep-run",
-            model / f"{products}.lockstep",
+            model / f"{variant}.lockstep",
             f"--device={device}",
             f"--init={model / 'init.safetensors'}",
             f"--data={model / 'train.npz'}",
@@ -105,12 +105,12 @@ class Check:
         ]
 
     def train(
-        self, name, device, options=(), products="generated", **environment
+        self, name, device, options=(), variant="generated", **environment
     ):
         metrics = self.folder / "metrics.jsonl"
         output = execute(
             self.command(
-                name, device, metrics, options=options, products=products
+                name, device, metrics, options=options, variant=variant
             ),
             max(min(self.left(), MODEL_SECONDS), 1),
             **self.environment,
@@ -138,27 +138,27 @@ class Check:
         cpu = self.train(name, "cpu")
         self.compare(name, cpu, "generated")
         try:
-            self.compare(name, cpu, "cublaslt")
+            self.compare(name, cpu, "libraries")
         except Failed as error:
-            if "expected NVIDIA's cuBLASLt" not in str(error):
+            if "expected NVIDIA's cu" not in str(error):
                 raise
-            print(f"{name:20} cuBLASLt is not installed", flush=True)
+            print(f"{name:20} cuBLASLt or cuDNN is not installed", flush=True)
 
-    def compare(self, name, cpu, products):
-        gpu = self.train(name, "cuda", products=products)
-        again = self.train(name, "cuda", ["--no-recording"], products=products)
+    def compare(self, name, cpu, variant):
+        gpu = self.train(name, "cuda", variant=variant)
+        again = self.train(name, "cuda", ["--no-recording"], variant=variant)
         difference = max(
             abs(a - b) / max(abs(b), 1e-6)
             for a, b in zip(gpu.metrics, cpu.metrics, strict=True)
         )
-        remarks = [products, *([gpu.obstacle] if gpu.obstacle else [])]
+        remarks = [variant, *([gpu.obstacle] if gpu.obstacle else [])]
         wrong = []
         if not difference <= TOLERANCES.get(name, TOLERANCE):
             wrong.append("DIFFERS")
         if again.metrics != gpu.metrics:
             wrong.append("NOT REPEATED")
         if wrong:
-            self.wrong.append(f"{name}, {products}")
+            self.wrong.append(f"{name}, {variant}")
         print(
             f"{name:20} {difference:12.1e} {cpu.milliseconds:10.2f} {gpu.milliseconds:10.2f} {again.milliseconds:10.2f}  {' '.join(wrong + remarks)}",
             flush=True,
@@ -219,28 +219,26 @@ class Check:
         equal = "the metrics of one" if two.metrics == one else "DIFFERS"
         print(f"{what}: {equal}, {two.milliseconds:.2f} ms", flush=True)
 
-    def sanitize(self, tool, products):
+    def sanitize(self, tool, variant):
         metrics = self.folder / "metrics.jsonl"
         # Errors of the driver's functions are Lockstep's to report: it asks
         # modules for symbols that they may lack.
         command = ["compute-sanitizer", f"--tool={tool}", "--error-exitcode=3"]
         if tool == "memcheck":
             command.append("--report-api-errors=no")
-        run = self.command(
-            SANITIZED, "cuda", metrics, steps=3, products=products
-        )
+        run = self.command(SANITIZED, "cuda", metrics, steps=3, variant=variant)
         execute(
             [*command, *run],
             max(min(self.left(), 120), 1),
             **self.environment,
         )
-        print(f"{tool}, {products}: nothing found", flush=True)
+        print(f"{tool}, {variant}: nothing found", flush=True)
 
     def rates(self):
         """The rates of the GPU, and what they make of measured steps."""
         # They have one replica, whose kernels have the GPU for themselves.
         artifacts = sorted(
-            (self.folder / "large").glob("mlp*/*-cublaslt.lockstep")
+            (self.folder / "large").glob("mlp*/*-libraries.lockstep")
         )
         if not artifacts:
             print("no large model to measure the rates of the GPU")
@@ -288,8 +286,8 @@ class Check:
         if shutil.which("compute-sanitizer"):
             for tool in TOOLS:
                 self.attempt(tool, self.sanitize, tool, "generated")
-            what = f"{TOOLS[0]}, cublaslt"
-            self.attempt(what, self.sanitize, TOOLS[0], "cublaslt")
+            what = f"{TOOLS[0]}, libraries"
+            self.attempt(what, self.sanitize, TOOLS[0], "libraries")
         else:
             print("compute-sanitizer is not installed")
         print("wrong: " + (", ".join(self.wrong) or "nothing"))

@@ -5,9 +5,10 @@
 FOLDER is what bench/cuda/prepare.py has packed; this needs JAX, NumPy and
 safetensors on the machine with the GPU. Both execute the same function of the
 model's file, with products in the same precision, and get their batch from the
-host's memory in each step. Lockstep's products are computed by generated code, and by cuBLASLt. Its time is
-the median of the steps of a run of lockstep-run, whose first steps are left out;
-JAX's that of rounds of steps after three others. The losses of the first step are compared, too.
+host's memory in each step. Lockstep's products and convolutions are computed by
+generated code, and by cuBLASLt and cuDNN. Its time is the median of the steps
+of a run of lockstep-run, whose first steps are left out; JAX's that of rounds
+of steps after three others. The losses of the first step are compared, too.
 """
 
 import argparse
@@ -53,16 +54,14 @@ def compare(folder, name):
         inputs.write_files(state, batch, files)
         ours = {
             precision: {
-                products: lockstep(
-                    folder, name, f"{precision}-{products}", files
-                )
-                for products in large.PRODUCTS
+                which: lockstep(folder, name, f"{precision}-{which}", files)
+                for which in large.COMPUTED_BY
             }
             for precision in large.precisions(name)
         }
     everywhere, own = PartitionSpec(), PartitionSpec("replica")
     scalars = model.default_scalars()
-    for precision, by_products in ours.items():
+    for precision, by_library in ours.items():
         with jax.default_matmul_precision(large.PRECISIONS[precision][1]):
             step = jax.jit(
                 jax.shard_map(
@@ -86,9 +85,9 @@ def compare(folder, name):
                 jax.block_until_ready(current)
                 times.append((time.perf_counter() - begin) / ROUND * 1000)
         theirs = statistics.median(times)
-        for products, (milliseconds, loss) in by_products.items():
+        for which, (milliseconds, loss) in by_library.items():
             print(
-                f"{name:14} {precision:5} {products:10} {milliseconds:9.2f} {theirs:9.2f} {milliseconds / theirs:7.2f}   losses {loss:.6g}, {first:.6g}",
+                f"{name:14} {precision:5} {which:10} {milliseconds:9.2f} {theirs:9.2f} {milliseconds / theirs:7.2f}   losses {loss:.6g}, {first:.6g}",
                 flush=True,
             )
 
@@ -110,7 +109,7 @@ def main():
             )
     print(jax.devices()[0].device_kind)
     print(
-        f"{'model':14} {'':5} {'products':10} {'Lockstep ms':>9} {'JAX ms':>9} {'ratio':>7}",
+        f"{'model':14} {'':5} {'computed by':10} {'Lockstep ms':>9} {'JAX ms':>9} {'ratio':>7}",
         flush=True,
     )
     for name in options.models or large.LARGE:

@@ -11,12 +11,13 @@ from lockstep.model import named_leaves
 
 
 def random_batch(model):
-    """A batch with random numbers; integers are below 4,096."""
+    """A batch with random numbers; integers are below 1,000, as
+    the classes of ResNet-50."""
     random = np.random.default_rng(0)
     return {
         name: random.standard_normal(spec.shape, np.float32)
         if np.issubdtype(spec.dtype, np.floating)
-        else random.integers(0, 4096, spec.shape).astype(spec.dtype)
+        else random.integers(0, 1000, spec.shape).astype(spec.dtype)
         for name, spec in model.batch.items()
     }
 
@@ -36,7 +37,7 @@ def write_files(state, batch, files):
 def command(folder, name, variant, files, steps):
     """A command that executes steps of a model in the folder that prepare.py
     has packed, and the environment for it. `variant` is the precision and what
-    computes products, for example "tf32-cublaslt".
+    computes products and convolutions, for example "tf32-libraries".
     """
     environment = dict(os.environ)
     environment["LD_LIBRARY_PATH"] = packages.library_path(folder / "lib")

@@ -12,17 +12,22 @@ _MLP = {"LAYERS": "-".join(["4096"] * 5), "BATCH": "512"}
 #: GPT-2 small: layers, width, heads, vocabulary, batch, length
 _GPT2 = {"SIZES": "12-768-12-50257-8-1024"}
 _BF16 = {"FACTORS": "bfloat16"}
+_RESNET = {"BATCH": "64", "SIZE": "224"}
 LARGE = {
     "mlp": ("bench/jax/mlp.py", _MLP),
     "mlp-bf16": ("bench/jax/mlp.py", _MLP | _BF16),
     "transformer": ("bench/schedule/transformer.py", _GPT2),
     "transformer-bf16": ("bench/schedule/transformer.py", _GPT2 | _BF16),
+    "resnet-bf16": ("bench/jax/resnet.py", _RESNET | _BF16),
 }
 #: How products are rounded: options of lockstep-compile, and the precision of
 #: JAX.
 PRECISIONS = {"f32": ([], "highest"), "tf32": (["--tf32"], "default")}
-#: What computes them, which is an option of lockstep-compile.
-PRODUCTS = ["generated", "cublaslt"]
+#: What computes products and convolutions: options of lockstep-compile.
+COMPUTED_BY = {
+    "generated": [],
+    "libraries": ["--products=cublaslt", "--convolutions=cudnn"],
+}
 
 
 def precisions(name):

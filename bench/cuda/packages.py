@@ -5,7 +5,13 @@ import pathlib
 import site
 
 #: Folders of the packages for CUDA 12 and 13.
-LIBRARIES = ["nvidia/nccl/lib", "nvidia/cublas/lib", "nvidia/cu13/lib"]
+LIBRARIES = [
+    "nvidia/nccl/lib",
+    "nvidia/cublas/lib",
+    "nvidia/cudnn/lib",
+    "nvidia/cuda_nvrtc/lib",
+    "nvidia/cu13/lib",
+]
 
 
 def library_path(own):

@@ -92,10 +92,10 @@ def compile_step(binaries, text, artifact, *options):
     source.unlink()
 
 
-def add_model(options, name, loaded, folder, products=("generated",)):
+def add_model(options, name, loaded, folder, variants=("generated",)):
     """Compiles a model; its data are the caller's."""
     text, state = capture.capture(loaded, REPLICAS, zoo.SEED)
-    for which in products:
+    for which in variants:
         # Code for other targets differs little, and takes much of the space.
         targets = options.target if which == "generated" else last_gpu(options)
         compile_step(
@@ -104,7 +104,7 @@ def add_model(options, name, loaded, folder, products=("generated",)):
             folder / f"{which}.lockstep",
             f"--replicas={REPLICAS}",
             f"--target={targets}",
-            f"--products={which}",
+            *large.COMPUTED_BY[which],
         )
     save_file(state, folder / "init.safetensors")
     print(name, flush=True)
@@ -123,19 +123,16 @@ def add_example(options, name):
 
 def add_large(options, name):
     text, _ = capture.capture(large.load(name), 1, zoo.SEED, shapes_only=True)
-    for precision, products in itertools.product(
-        large.precisions(name), large.PRODUCTS
+    for precision, which in itertools.product(
+        large.precisions(name), large.COMPUTED_BY
     ):
         compile_step(
             options.binaries,
             text,
-            options.output
-            / "large"
-            / name
-            / f"{precision}-{products}.lockstep",
+            options.output / "large" / name / f"{precision}-{which}.lockstep",
             "--replicas=1",
             f"--target={last_gpu(options)}",
-            f"--products={products}",
+            *large.COMPUTED_BY[which],
             *large.PRECISIONS[precision][0],
         )
     print(name, flush=True)
@@ -182,7 +179,7 @@ def main():
     for name in options.models:
         entry = zoo.load(name)
         folder = options.output / "models" / name
-        add_model(options, name, entry.model, folder, large.PRODUCTS)
+        add_model(options, name, entry.model, folder, large.COMPUTED_BY)
         np.savez(folder / "train.npz", **entry.data)
         seeds[name] = zoo.SEED
     (options.output / "models.json").write_text(json.dumps(seeds))

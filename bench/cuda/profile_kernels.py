@@ -1,6 +1,6 @@
 """Lists where the time of a step of a large model goes on a GPU, by kernel.
 
-    python3 bench/cuda/profile_kernels.py FOLDER NAME [--variant=f32-cublaslt]
+    python3 bench/cuda/profile_kernels.py FOLDER NAME [--variant=f32-libraries]
     [--seconds=120]
 
 FOLDER is what bench/cuda/prepare.py has packed; this needs NVIDIA's Nsight
@@ -117,7 +117,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("model", metavar="NAME", choices=large.LARGE)
-    parser.add_argument("--variant", default="f32-cublaslt")
+    parser.add_argument("--variant", default="f32-libraries")
     parser.add_argument("--seconds", type=int, default=120)
     options = parser.parse_args()
     if not shutil.which("ncu"):

@@ -147,9 +147,9 @@ def test_check(tools, gpu, tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     text = (prepared / "report.txt").read_text()
-    for products in "generated", "cublaslt":
+    for variant in "generated", "libraries":
         assert re.search(
-            rf"^optimizers +\S+e-\d\d .*\d  {products}$", text, re.M
+            rf"^optimizers +\S+e-\d\d .*\d  {variant}$", text, re.M
         ), text
     assert "digits-mlp, steps=30: accuracy 0." in text
     assert "two executors, nccl, 2 GPUs: the metrics of one" in text
@@ -228,9 +228,9 @@ def test_comparison_with_jax(tools, gpu, tmp_path):
         for line in lines
     ]
     assert [line[:3] for line in found] == [
-        (*model, products)
+        (*model, variant)
         for model in (("mlp", "f32"), ("mlp", "tf32"), ("mlp-bf16", "f32"))
-        for products in ("generated", "cublaslt")
+        for variant in ("generated", "libraries")
     ]
     for *_, ours, theirs in found:
         assert float(ours) == pytest.approx(float(theirs), rel=1e-3)
