@@ -407,7 +407,7 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
       UniformityAnalysis uniformity(step);
       KernelFormer former(step,
                           {fuse, libraryProducts, libraryConvolutions,
-                           mergeUpdates, recompute},
+                           mergeUpdates, mergePadding, recompute},
                           uniformity, *sizes);
       if (failed(former.run()))
         return signalPassFailure();

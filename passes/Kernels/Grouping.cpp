@@ -153,6 +153,8 @@ public:
     for (unsigned i = 0; i < graph.ops.size(); ++i) {
       mergeWithSources(i, &Merger::isProductWithEpilogue);
       mergeWithSources(i, &Merger::shouldMerge);
+      if (options.mergePadding)
+        mergeWithSources(i, &Merger::isPadded);
     }
     if (options.mergeUpdates)
       mergeUpdates();
@@ -241,6 +243,20 @@ private:
            (isRounding(epilogue) ||
             !isByLibrary(product, options.libraryProducts,
                          options.libraryConvolutions));
+  }
+
+  /// Whether an element-wise operation computes nothing but what the consumer
+  /// inserts between constants.
+  bool isPadded(unsigned producer, unsigned consumer) {
+    auto op = dyn_cast<linalg::GenericOp>(graph.ops[producer]);
+    Operation *pad = graph.ops[consumer];
+    auto insert = dyn_cast<tensor::InsertSliceOp>(pad);
+    bool isPad = isa<tensor::PadOp>(pad) ||
+                 (insert && insert.getDest().getDefiningOp<linalg::FillOp>());
+    return isPad && op && lockstep::isElementwise(op) &&
+           op->getNumResults() == 1 && op->hasOneUse() &&
+           pad->getOperand(0) == op.getResult(0) &&
+           members[group[consumer]].size() == 1;
   }
 
   bool shouldMerge(unsigned producer, unsigned consumer) {

@@ -70,6 +70,10 @@ struct GroupingOptions {
   bool libraryConvolutions = false;
   /// Launches take longer than updates of small variables: these share kernels.
   bool mergeUpdates = false;
+  /// What is only padded is computed in the kernel that pads it, which writes it
+  /// into the larger tensor. Where the workers of a processor share the
+  /// computation of a tensor, one of them pads it.
+  bool mergePadding = false;
   /// Kernels compute again what another one would have to store for them, if
   /// that takes a GPU less time.
   bool recompute = false;

@@ -171,7 +171,9 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
     follows a product is in its kernel, but with `library-products` only a
     rounding, and with `library-convolutions` the same goes for a convolution.
     Large operations whose result is exchanged do not wait for others.
-    With `merge-updates`, those that update small variables share kernels, too.
+    With `merge-updates`, those that update small variables share kernels, too,
+    and with `merge-padding` an element-wise operation has the kernel that pads
+    its result, and writes it to where that is.
     With `recompute`, a kernel computes element-wise operations of another one
     again instead of reading their results, if that takes less time on a GPU, no
     kernel needs the results in memory, and no more memory is in use: a softmax
@@ -203,6 +205,10 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
                  Option<"mergeUpdates", "merge-updates", "bool",
                         /*default=*/"false",
                         "put updates of small variables into common kernels">,
+                 Option<"mergePadding", "merge-padding", "bool",
+                        /*default=*/"false",
+                        "compute what is only padded in the kernel that pads "
+                        "it">,
                  Option<"recompute", "recompute", "bool",
                         /*default=*/"false",
                         "compute values again in later kernels, where that "

@@ -147,6 +147,7 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   form.libraryProducts = libraryProducts;
   form.libraryConvolutions = libraryConvolutions;
   form.mergeUpdates = isForGpus;
+  form.mergePadding = isForGpus;
   form.recompute = isForGpus && options.optimize;
   pm.addPass(createFormKernelsPass(form));
   if (libraryProducts && options.optimize) {
