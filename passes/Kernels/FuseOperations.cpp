@@ -275,7 +275,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
 
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    foldDilations(getOperation());
+    foldDilations(getOperation(), leastSplit);
     dropUnitReductions(getOperation());
     dropUnitWindows(getOperation());
     // First, because an operation that reads its destination would, after

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_PASSES_KERNELS_FUSION_H
 #define LOCKSTEP_PASSES_KERNELS_FUSION_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -14,9 +15,10 @@ namespace lockstep {
 /// Returns whether there were any.
 bool foldTransposesIntoProducts(mlir::func::FuncOp function);
 
-/// Leaves out the zeros between the elements of a factor of a convolution, if
-/// all of them are added up: they are not stored.
-void foldDilations(mlir::func::FuncOp function);
+/// Leaves out the zeros between the elements of a factor of a convolution: they
+/// are not stored. Convolutions of at least `leastSplit` multiply-adds are
+/// divided into several for that, if need be.
+void foldDilations(mlir::func::FuncOp function, int64_t leastSplit);
 
 /// Fuses element-wise operations with those that take few elements of their
 /// result, as a gather does.
@@ -25,6 +27,10 @@ void populateFuseExtractsPatterns(mlir::RewritePatternSet &patterns);
 /// Fuses element-wise operations with slices that they read, and makes padding
 /// of dimensions of size one element-wise.
 void populateFuseSlicesPatterns(mlir::RewritePatternSet &patterns);
+
+/// The operation by which all users of the result of a product round it before
+/// they do anything else; null if there is none.
+mlir::arith::TruncFOp getCommonRounding(mlir::Value result);
 
 /// Rounds the result of a large product of matrices, where all its users round
 /// it, before it is stored: they read fewer bytes. So is each product that a

@@ -51,8 +51,10 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
     iteration, such as the derivative of a broadcast that repeats nothing, is
     element-wise, too. So is padding of dimensions of size one, the derivative
     of a slice. A convolution by a filter of one element is a product of
-    matrices, and zeros between the elements of a factor, which the gradient of
-    a filter with strides has, are left out. Slices of one element of a dimension are read in the whole
+    matrices. Zeros between the elements of a factor, which the gradients of a
+    convolution with strides have, are left out: a sum takes no others, and a
+    large convolution is divided into those of elements that do not multiply
+    zeros. Slices of one element of a dimension are read in the whole
     tensor, and a gather takes elements of the operands of an element-wise
     operation instead of its result. A large product that all users round first
     is stored rounded. With `library-products` and `library-convolutions`, so is
@@ -76,7 +78,11 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
                         /*default=*/"false",
                         "a library computes products of matrices">,
                  Option<"libraryConvolutions", "library-convolutions", "bool",
-                        /*default=*/"false", "a library computes convolutions">];
+                        /*default=*/"false", "a library computes convolutions">,
+                 Option<"leastSplit", "least-split", "int64_t",
+                        /*default=*/"1 << 24",
+                        "divide convolutions of at least so many multiply-adds "
+                        "to leave out zeros between the elements of a factor">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 

@@ -21,9 +21,7 @@ static Value getElement(OpOperand &use) {
                                    : Value();
 }
 
-/// The operation by which all users of the result of a product round it before
-/// they do anything else; null if there is none.
-static arith::TruncFOp getCommonRounding(Value result) {
+arith::TruncFOp lockstep::getCommonRounding(Value result) {
   arith::TruncFOp found;
   for (OpOperand &use : result.getUses()) {
     Value element = getElement(use);

@@ -135,6 +135,9 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
     FuseOperationsPassOptions fuse;
     fuse.libraryProducts = libraryProducts;
     fuse.libraryConvolutions = libraryConvolutions;
+    // Smaller ones take a GPU less time than more launches.
+    if (isForGpus)
+      fuse.leastSplit = kLargeProduct;
     pm.addNestedPass<func::FuncOp>(createFuseOperationsPass(fuse));
     pm.addPass(createCSEPass());
     if (options.overlap)
