@@ -249,6 +249,8 @@ bool SelectAndScatter::isGathered() const {
     candidates *= countCandidates(d);
   return computeProduct(sizes) <= kMostPositions &&
          candidates <= kMostCandidates &&
+         getSourceType().getNumElements() > 0 &&
+         getOperandType().getNumElements() > 0 &&
          llvm::all_of(low, [](int64_t count) { return count >= 0; });
 }
 

@@ -47,13 +47,44 @@ std::pair<OpOperand *, OpOperand *> lockstep::getFactors(linalg::GenericOp op) {
   return {lhs, rhs};
 }
 
+/// Whether `op` is a convolution in one or two dimensions with channels last,
+/// or the gradient of a filter of one.
+static bool isPlainConvolution(linalg::LinalgOp op) {
+  if (isa<linalg::Conv1DNwcWcfOp, linalg::Conv2DNhwcHwcfOp,
+          linalg::Conv2DNhwcFhwcOp>(op.getOperation()))
+    return true;
+  auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+  if (!generic || !lockstep::getFactors(generic).first)
+    return false;
+  SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
+  AffineMap result = maps.back();
+  if (result.getNumResults() == 0)
+    return false;
+  auto channel = dyn_cast<AffineDimExpr>(result.getResults().back());
+  if (!channel)
+    return false;
+  size_t windows = 0;
+  for (AffineMap map : ArrayRef(maps).drop_back())
+    for (AffineExpr index : map.getResults()) {
+      if (isa<AffineDimExpr, AffineConstantExpr>(index))
+        continue;
+      ++windows;
+      if (index.isFunctionOfDim(channel.getPosition()))
+        return false;
+    }
+  // A loop of all three tensors runs over groups of channels.
+  for (unsigned dim = 0; dim < result.getNumDims(); ++dim)
+    if (llvm::all_of(maps,
+                     [&](AffineMap map) { return map.isFunctionOfDim(dim); }))
+      return false;
+  return windows == 1 || windows == 2;
+}
+
 bool lockstep::isByLibrary(linalg::LinalgOp product, bool ofMatrices,
                            bool ofConvolutions) {
-  if (linalg::isaContractionOpInterface(product))
-    return ofMatrices;
-  auto generic = dyn_cast<linalg::GenericOp>(product.getOperation());
-  return ofConvolutions && isProduct(product) &&
-         (!generic || getFactors(generic).first);
+  return linalg::isaContractionOpInterface(product)
+             ? ofMatrices
+             : ofConvolutions && isPlainConvolution(product);
 }
 
 bool lockstep::isRounding(linalg::GenericOp op) {

@@ -26,7 +26,7 @@ static bool isTensor(const GpuTensor &tensor,
   for (size_t dim : order) {
     uint64_t size = tensor.sizes[dim];
     int64_t stride = tensor.strides[dim];
-    if (!isLibrarySize(size) || !isLibraryStride(stride) ||
+    if (!isLibrarySize(size) || stride < 1 || !isLibraryStride(stride) ||
         (size > 1 && Wide(stride) < elements))
       return false;
     elements += Wide(size - 1) * Wide(stride);

@@ -62,8 +62,8 @@ struct GpuConvolution {
   /// The tensor that is computed.
   const GpuTensor &computed() const { return kind == Result ? result : filter; }
   /// Whether it can be computed in buffers of these sizes: not if a size is 0,
-  /// if a size or a stride is 2^31 or more, if elements of a tensor are in one
-  /// place, if a tensor exceeds its buffer, if the sizes do not fit together,
+  /// if a size or a stride is 2^31 or more, if two elements of a tensor share
+  /// a place, if a tensor exceeds its buffer, if the sizes do not fit together,
   /// or with other element types than f16, bf16 and f32.
   bool isValid(std::span<const uint64_t> bufferBytes) const;
 };

@@ -268,6 +268,27 @@ def test_what_the_library_refuses_at_the_call(convolutions, which):
     check(found, expected, forms, 1e-5)
 
 
+def test_refusals_of_several_replicas(gpu, losses, examples, tools, tmp_path):
+    """The library refuses a convolution to one of them while others execute
+    it."""
+    example = examples("digits-cnn")
+    artifact = tools.compile(
+        example.source,
+        tmp_path / "step.lockstep",
+        "--convolutions=cudnn",
+        "--replicas=8",
+        TARGETS,
+    )
+
+    def train(*options, **variables):
+        return losses(gpu, artifact, example, 3, *options, **variables)
+
+    expected = train("--device=cpu")
+    for number in 1, 5, 9:
+        found = train("--device=cuda", LOCKSTEP_CUDA_FAIL=f"refused:{number}")
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 def test_errors(tools, gpu, examples, tmp_path):
     example = examples("digits-cnn")
     artifact = tools.compile(

@@ -6,9 +6,8 @@
 // is the gradient of the result, and the product's result is that of the
 // filter:
 //
-//   convolution   result[n, p, k] += image[n, s * p + d * r, c] * filter[r, c,
-//   k] gradient      filter[r, c, k] += image[n, s * p + d * r, c] * result[n,
-//   p, k]
+//   result[n, p, k] += image[n, s * p + d * r, c] * filter[r, c, k]
+//   filter[r, c, k] += image[n, s * p + d * r, c] * result[n, p, k]
 //
 // Loops of one iteration are ignored.
 //
@@ -265,11 +264,16 @@ private:
     return term ? std::optional<unsigned>(term->dim) : std::nullopt;
   }
 
+  /// The constants of all indices are a distance from the beginning.
   static void start(GpuTensor &tensor, const IndexedOperand &operand) {
     tensor.buffer = operand.operand.buffer;
     tensor.offset = operand.operand.offset;
     tensor.element = operand.operand.element;
     tensor.strides.fill(0);
+    for (auto [index, stride] :
+         llvm::zip_equal(operand.indices, operand.operand.strides))
+      tensor.offset +=
+          index.constant * stride * runtime::elementSize(tensor.type());
   }
 
   void setDim(GpuTensor &tensor, size_t at, const IndexedOperand &operand,
@@ -294,9 +298,6 @@ private:
     bool isAll = all >= window && (all - window) / stride + 1 == positions;
     found.image.sizes[2 + at] = isAll ? all : needed;
     found.image.strides[2 + at] = operand.strides[index];
-    found.image.offset +=
-        first * operand.strides[index] *
-        runtime::elementSize(artifact::ElementType(operand.element));
   }
 
   static void fillStrides(GpuTensor &tensor) {

@@ -33,13 +33,14 @@ static int64_t chooseParts(const LoopStage &stage) {
     if (isa<MemRefType>(input.getType()) &&
         !isa<BlockArgument>(getBuffer(input)))
       return 1;
-  int64_t results = multiplySizes(stage.sizes, stage.parallelDims),
-          blocks = runsAlongRows(stage)
-                       ? llvm::divideCeil(results, kBlockColumns)
-                       : results,
-          // As if there were one operand of 32 bits: the order of a sum should
-          // depend on its size alone.
-      bytes = 4 * results * multiplySizes(stage.sizes, stage.reductionDims);
+  int64_t results = multiplySizes(stage.sizes, stage.parallelDims);
+  if (results == 0)
+    return 1;
+  int64_t blocks =
+      runsAlongRows(stage) ? llvm::divideCeil(results, kBlockColumns) : results;
+  // As if there were one operand of 32 bits: the order of a sum should depend
+  // on its size alone.
+  int64_t bytes = 4 * results * multiplySizes(stage.sizes, stage.reductionDims);
   if (blocks >= kMultiprocessors || bytes / blocks < kManyBytes)
     return 1;
   return std::min<int64_t>(llvm::divideCeil(kManyBlocks, blocks),

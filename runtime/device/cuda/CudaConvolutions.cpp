@@ -35,11 +35,26 @@ Expected<cudnnHandle_t> CudaConvolutionLibrary::handleFor(CUstream stream) {
   cudnnStatus_t status = api.cudnnCreate(&handle);
   if (status != CUDNN_STATUS_SUCCESS)
     return api.error("cudnnCreate", status);
-  handles[stream] = handle;
   status = api.cudnnSetStream(handle, stream);
-  if (status != CUDNN_STATUS_SUCCESS)
-    return api.error("cudnnSetStream", status);
+  if (status != CUDNN_STATUS_SUCCESS) {
+    Status error = api.error("cudnnSetStream", status);
+    api.cudnnDestroy(handle);
+    return error;
+  }
+  handles[stream] = handle;
   return handle;
+}
+
+Expected<CudnnPlan>
+CudaConvolutionLibrary::plan(const GpuConvolution &convolution,
+                             const CudnnAlignments &alignments,
+                             std::string &refusal) {
+  Expected<cudnnHandle_t> handle = handleFor(nullptr);
+  if (!handle)
+    return handle.status();
+  std::lock_guard<std::mutex> lock(planning);
+  return planConvolution(api, {*handle, nullptr}, convolution, alignments,
+                         mostWorkspaceBytes, refusal);
 }
 
 static constexpr CudaLibraryPhase::Kind convolutionKind = {"cuDNN",
@@ -75,22 +90,19 @@ CudaConvolution::prepare(std::span<std::byte *const> buffers) {
   std::lock_guard<std::mutex> lock(mutex);
   auto known = plans.find(alignments);
   if (known == plans.end()) {
-    Expected<cudnnHandle_t> handle = library->handleFor(nullptr);
-    if (!handle)
-      return handle.status();
     std::string refused;
-    Expected<CudnnPlan> plan = planConvolution(
-        library->api, {*handle, nullptr}, convolution, alignments,
-        CudaConvolutionLibrary::mostWorkspaceBytes, refused);
+    Expected<CudnnPlan> plan = library->plan(convolution, alignments, refused);
     if (!plan)
       return plan.status();
-    if (!plan->plan.get())
+    bool isRefused = !plan->plan.get();
+    if (isRefused)
       reason = refused;
-    known = plans.emplace(alignments, std::move(*plan)).first;
+    known =
+        plans.emplace(alignments, Choice{std::move(*plan), isRefused}).first;
   }
-  if (!known->second.plan.get())
-    return std::optional<uint64_t>();
-  return std::optional(known->second.workspaceBytes);
+  const Choice &choice = known->second;
+  return choice.isRefused ? std::nullopt
+                          : std::optional(choice.plan.workspaceBytes);
 }
 
 Expected<bool> CudaConvolution::enqueue(std::span<std::byte *const> buffers,
@@ -103,7 +115,11 @@ Expected<bool> CudaConvolution::enqueue(std::span<std::byte *const> buffers,
   cudnnBackendDescriptor_t plan = nullptr;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    plan = plans.at(alignmentsOf(buffers)).plan.get();
+    const Choice &choice = plans.at(alignmentsOf(buffers));
+    // Another thread may have had it refused meanwhile.
+    if (choice.isRefused)
+      return false;
+    plan = choice.plan.plan.get();
   }
   Expected<CudnnDescriptor> pack = packOperands(
       api, addressesOf(buffers), reinterpret_cast<void *>(workspace));
@@ -116,7 +132,7 @@ Expected<bool> CudaConvolution::enqueue(std::span<std::byte *const> buffers,
   if (!isRefusal(status))
     return error;
   std::lock_guard<std::mutex> lock(mutex);
-  plans[alignmentsOf(buffers)] = CudnnPlan();
+  plans.at(alignmentsOf(buffers)).isRefused = true;
   reason = error.message();
   return false;
 }

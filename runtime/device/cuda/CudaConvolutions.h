@@ -24,8 +24,13 @@ public:
   CudaConvolutionLibrary(const CudaConvolutionLibrary &) = delete;
   CudaConvolutionLibrary &operator=(const CudaConvolutionLibrary &) = delete;
 
-  /// The handle for a stream; the context is current. Error: of the library.
+  /// The handle for a stream, on which one thread at a time enqueues; the
+  /// context is current. Error: of the library.
   Expected<cudnnHandle_t> handleFor(CUstream stream);
+  /// `planConvolution`, by one thread at a time.
+  Expected<CudnnPlan> plan(const GpuConvolution &convolution,
+                           const CudnnAlignments &alignments,
+                           std::string &refusal);
 
   /// Memory that a convolution may use while it is executed: enough for the
   /// copies of an image in another layout that some engines make.
@@ -40,8 +45,10 @@ private:
 
   std::shared_ptr<CudaContext> context;
   std::mutex mutex;
-  /// A handle has one stream, since another one would wait for it.
+  /// A handle has one stream, since another one would wait for it. That of the
+  /// default stream is for plans.
   std::map<CUstream, cudnnHandle_t> handles;
+  std::mutex planning;
 };
 
 /// A convolution that cuDNN may compute.
@@ -64,8 +71,13 @@ private:
   const std::shared_ptr<CudaConvolutionLibrary> library;
   const GpuConvolution convolution;
   std::mutex mutex;
-  /// Without a plan for what the library does not support.
-  std::map<CudnnAlignments, CudnnPlan> plans;
+  /// A plan is kept when the library has refused it: other threads may execute
+  /// it, or graphs that they have recorded.
+  struct Choice {
+    CudnnPlan plan;
+    bool isRefused;
+  };
+  std::map<CudnnAlignments, Choice> plans;
   std::string reason;
 };
 

@@ -265,11 +265,14 @@ CudaProduct::choose(const Alignments &alignments) const {
 Expected<bool> CudaProduct::enqueue(std::span<std::byte *const> buffers,
                                     CUdeviceptr workspace, CUstream stream) {
   const CublasLtApi &api = library->api;
-  Plan plan;
+  std::optional<Plan> plan;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    plan = *plans.at(alignmentsOf(buffers));
+    plan = plans.at(alignmentsOf(buffers));
   }
+  // Another thread may have had it refused meanwhile.
+  if (!plan)
+    return false;
   ElementType factor = product.left.type();
   for (uint64_t repeat = 0; repeat < product.repeats; ++repeat) {
     std::byte *result = addressOf(product.result, buffers, repeat);
@@ -279,8 +282,8 @@ Expected<bool> CudaProduct::enqueue(std::span<std::byte *const> buffers,
         addressOf(product.right, buffers, repeat), descriptors->right,
         addressOf(product.left, buffers, repeat), descriptors->left,
         /*beta=*/scalars.get(factor, product.accumulates), result,
-        descriptors->result, result, descriptors->result, &plan.algorithm,
-        reinterpret_cast<void *>(workspace), plan.workspaceBytes, stream);
+        descriptors->result, result, descriptors->result, &plan->algorithm,
+        reinterpret_cast<void *>(workspace), plan->workspaceBytes, stream);
     // Then it has not begun, and all of it can be computed by other code.
     if (repeat == 0 && isRefusal(status)) {
       std::lock_guard<std::mutex> lock(mutex);

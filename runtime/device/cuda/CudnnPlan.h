@@ -45,7 +45,8 @@ using CudnnAlignments = std::array<int64_t, 3>;
 /// The names of the image, the filter and the result in a plan.
 inline constexpr std::array<int64_t, 3> cudnnNames = {1, 2, 3};
 
-/// An engine of cuDNN, and its parameters. Several threads may execute it.
+/// An engine of cuDNN, and its parameters. Several threads may execute it, each
+/// with a handle of its own.
 struct CudnnPlan {
   /// The graph and all else that the plan was made of.
   std::vector<CudnnDescriptor> parts;

@@ -120,3 +120,27 @@ device.kernel @groups(%x: tensor<2x9x9x2x16xf32>, %w: tensor<3x3x2x16x16xf32>) -
   } -> tensor<2x7x7x2x16xf32>
   device.yield %y : tensor<2x7x7x2x16xf32>
 }
+
+// -----
+
+// Indices without a loop: row 2 of the image, and row 1 of the filter.
+// CHECK: func.func private @rows
+// CHECK-SAME: lockstep.convolutions = array<i64: 0, 0, 0, 1, 1, 1, 1,
+// CHECK-SAME: 0, 3072, 11, 4, 16, 1, 24, 3840, 1, 384, 16,
+// CHECK-SAME: 1, 3072, 11, 16, 16, 1, 3, 1, 16, 768, 256,
+device.kernel @rows(%x: tensor<4x10x24x16xf32>, %w: tensor<2x3x16x16xf32>) -> tensor<4x22x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x22x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x22x16xf32>) -> tensor<4x22x16xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(n, q, k, s, c) -> (n, 2, q + s, c)>,
+                                        affine_map<(n, q, k, s, c) -> (1, s, c, k)>,
+                                        affine_map<(n, q, k, s, c) -> (n, q, k)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<4x10x24x16xf32>, tensor<2x3x16x16xf32>) outs(%f : tensor<4x22x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %m = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %m : f32
+    linalg.yield %next : f32
+  } -> tensor<4x22x16xf32>
+  device.yield %y : tensor<4x22x16xf32>
+}

@@ -69,3 +69,16 @@ device.kernel @prime(%x: tensor<1000003xf32>) -> tensor<f32> {
   %y = linalg.reduce {arith.addf} ins(%x : tensor<1000003xf32>) outs(%f : tensor<f32>) dimensions = [0]
   device.yield %y : tensor<f32>
 }
+
+// -----
+
+// No results.
+// CHECK: func.func private @none
+// CHECK-NOT: lockstep.has_scratch
+device.kernel @none(%x: tensor<4096x0xf32>) -> tensor<0xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<0xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<0xf32>) -> tensor<0xf32>
+  %y = linalg.reduce {arith.addf} ins(%x : tensor<4096x0xf32>) outs(%f : tensor<0xf32>) dimensions = [0]
+  device.yield %y : tensor<0xf32>
+}

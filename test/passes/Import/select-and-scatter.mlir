@@ -174,3 +174,35 @@ func.func @padded(%x: tensor<4xf32>, %g: tensor<3xf32>) -> tensor<4xf32> {
   }) : (tensor<4xf32>, tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+#scalar = affine_map<() -> ()>
+
+// There are no windows, so that none can be gathered from.
+// CHECK-LABEL: func @no_windows
+// CHECK-NOT: linalg.index
+// CHECK: return
+func.func @no_windows(%x: tensor<1xf32>, %g: tensor<0xf32>) -> tensor<1xf32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %g, %zero) <{padding = dense<0> : tensor<1x2xi64>, window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %e = tensor.empty() : tensor<i1>
+    %s = linalg.generic {indexing_maps = [#scalar, #scalar, #scalar], iterator_types = []} ins(%a, %b : tensor<f32>, tensor<f32>) outs(%e : tensor<i1>) {
+    ^bb0(%in: f32, %in2: f32, %out: i1):
+      %1 = arith.cmpf oge, %in, %in2 : f32
+      linalg.yield %1 : i1
+    } -> tensor<i1>
+    "stablehlo.return"(%s) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %e = tensor.empty() : tensor<f32>
+    %s = linalg.generic {indexing_maps = [#scalar, #scalar, #scalar], iterator_types = []} ins(%a, %b : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%in: f32, %in2: f32, %out: f32):
+      %1 = arith.addf %in, %in2 : f32
+      linalg.yield %1 : f32
+    } -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<1xf32>, tensor<0xf32>, tensor<f32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}

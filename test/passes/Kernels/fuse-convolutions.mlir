@@ -143,3 +143,34 @@ func.func @rounded(%x: tensor<2x9x9x16xbf16>, %w: tensor<3x3x16x16xbf16>, %a: te
   } -> tensor<16x16xf32>
   return %z, %v : tensor<2x7x7x16xf32>, tensor<16x16xf32>
 }
+
+// -----
+
+// No library computes poolings, convolutions with channels first, or in three dimensions: the sums of these are not stored.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: outs(%{{.*}}xbf16>)
+// CHECK: return
+#volume = affine_map<(n, d, p, q, k) -> (n, d, p, q, k)>
+#flat = affine_map<(n, p, q, k) -> (n, p, q, k)>
+func.func @others(%x: tensor<2x6x6x16xbf16>, %w: tensor<16x6x3x3xbf16>, %v: tensor<2x4x4x4x16xbf16>, %u: tensor<2x2x2x16x16xbf16>) -> (tensor<2x16x4x14xf32>, tensor<2x3x3x3x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x16x4x14xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x16x4x14xf32>) -> tensor<2x16x4x14xf32>
+  %y = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<2x6x6x16xbf16>, tensor<16x6x3x3xbf16>) outs(%f : tensor<2x16x4x14xf32>) -> tensor<2x16x4x14xf32>
+  %z = linalg.generic {indexing_maps = [#flat, #flat], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%y : tensor<2x16x4x14xf32>) outs(%e : tensor<2x16x4x14xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %n = arith.truncf %in : f32 to bf16
+    %r = arith.extf %n : bf16 to f32
+    linalg.yield %r : f32
+  } -> tensor<2x16x4x14xf32>
+  %e3 = tensor.empty() : tensor<2x3x3x3x16xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<2x3x3x3x16xf32>) -> tensor<2x3x3x3x16xf32>
+  %y3 = linalg.conv_3d_ndhwc_dhwcf ins(%v, %u : tensor<2x4x4x4x16xbf16>, tensor<2x2x2x16x16xbf16>) outs(%f3 : tensor<2x3x3x3x16xf32>) -> tensor<2x3x3x3x16xf32>
+  %z3 = linalg.generic {indexing_maps = [#volume, #volume], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%y3 : tensor<2x3x3x3x16xf32>) outs(%e3 : tensor<2x3x3x3x16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %n = arith.truncf %in : f32 to bf16
+    %r = arith.extf %n : bf16 to f32
+    linalg.yield %r : f32
+  } -> tensor<2x3x3x3x16xf32>
+  return %z, %z3 : tensor<2x16x4x14xf32>, tensor<2x3x3x3x16xf32>
+}

@@ -107,6 +107,7 @@ TEST(GpuConvolutions, withOtherTensors) {
   EXPECT_FALSE(accepted([](auto &it) { it.filter.strides[1] = 4; }))
       << "elements in one place";
   EXPECT_FALSE(accepted([](auto &it) { it.result.strides[1] = -1; }));
+  EXPECT_FALSE(accepted([](auto &it) { it.result.strides[1] = 0; }));
   EXPECT_FALSE(accepted([](auto &it) { it.result.strides[0] = 61; }))
       << "outside of the buffer";
   EXPECT_FALSE(
