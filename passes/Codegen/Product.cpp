@@ -32,18 +32,6 @@ Type Product::getElementType() const {
   return cast<MemRefType>(out->get().getType()).getElementType();
 }
 
-std::optional<unsigned> lockstep::getOnlyResult(AffineMap map, unsigned dim) {
-  std::optional<unsigned> found;
-  for (auto [i, result] : llvm::enumerate(map.getResults())) {
-    if (!result.isFunctionOfDim(dim))
-      continue;
-    if (found || !isa<AffineDimExpr>(result))
-      return std::nullopt;
-    found = i;
-  }
-  return found;
-}
-
 bool lockstep::isInnermostContiguous(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   return type.hasStaticShape() && type.isLastDimUnitStride();

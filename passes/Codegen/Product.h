@@ -3,6 +3,8 @@
 #ifndef LOCKSTEP_PASSES_CODEGEN_PRODUCT_H
 #define LOCKSTEP_PASSES_CODEGEN_PRODUCT_H
 
+#include "passes/Kernels/Structure.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <optional>
@@ -50,10 +52,6 @@ int64_t multiplySizes(llvm::ArrayRef<int64_t> sizes,
 /// Matches a product whose result is f32 or f64 and contiguous along a
 /// dimension that only one of the operands has.
 std::optional<Product> matchProduct(mlir::linalg::GenericOp op);
-
-/// The number of the map's result that is exactly the dimension, if no other
-/// result involves it.
-std::optional<unsigned> getOnlyResult(mlir::AffineMap map, unsigned dim);
 
 /// True if `memref` has a static shape, and unit stride in its last dimension.
 bool isInnermostContiguous(mlir::Value memref);

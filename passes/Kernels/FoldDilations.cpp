@@ -21,6 +21,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -126,25 +127,11 @@ struct DilatedIndex {
   }
   /// How many elements of the source a class reads.
   int64_t getExtent(const Class &each) const {
-    return each.size - 1 + scale * (each.terms - 1) + 1;
+    return each.size + scale * (each.terms - 1);
   }
 };
 
 } // namespace
-
-/// The number of the result of the map that is this loop alone; none if another
-/// one uses it.
-static std::optional<unsigned> getOnlyIndex(AffineMap map, unsigned dim) {
-  std::optional<unsigned> found;
-  for (auto [i, index] : llvm::enumerate(map.getResults())) {
-    if (!index.isFunctionOfDim(dim))
-      continue;
-    if (found || !isa<AffineDimExpr>(index))
-      return std::nullopt;
-    found = i;
-  }
-  return found;
-}
 
 /// Splits `p + scale * r`; false for other sums.
 static bool matchSum(AffineExpr index, ArrayRef<utils::IteratorType> iterators,
@@ -177,8 +164,9 @@ static bool matchSum(AffineExpr index, ArrayRef<utils::IteratorType> iterators,
   return hasP && hasR && found.scale > 0;
 }
 
-/// Finds the classes of an index, of loops of these sizes; false if the terms
-/// of a class are not equally far apart.
+/// Finds the classes of an index, of loops of these sizes; false if the scale
+/// and the stride have a common divisor, so that some classes have no terms and
+/// those of others are closer together.
 static bool findClasses(DilatedIndex &found, int64_t size, int64_t terms) {
   if (std::gcd(found.scale, found.stride) != 1)
     return false;
@@ -197,6 +185,9 @@ static bool findClasses(DilatedIndex &found, int64_t size, int64_t terms) {
 }
 
 namespace {
+
+/// Each part is a kernel.
+constexpr size_t kMostParts = 64;
 
 /// Replaces a product with zeros between the elements of a factor by products
 /// without, one for each class of elements of the result.
@@ -230,14 +221,17 @@ public:
       found.stride = insert.getStaticStrides()[i];
       found.elements = elements;
       if (!matchSum(index, iterators, found) ||
-          !getOnlyIndex(others, found.r) || others.isFunctionOfDim(found.p) ||
-          !getOnlyIndex(getResultMap(), found.p) ||
-          !getOnlyUse(own, found.p, i) || !getOnlyUse(own, found.r, i) ||
+          !getOnlyResult(others, found.r) || others.isFunctionOfDim(found.p) ||
+          !getOnlyResult(getResultMap(), found.p) ||
+          !isUsedOnlyBy(own, found.p, i) || !isUsedOnlyBy(own, found.r, i) ||
           !findClasses(found, sizes[found.p], sizes[found.r]))
         return false;
       indices.push_back(found);
     }
-    return !indices.empty();
+    size_t parts = 1;
+    for (const DilatedIndex &each : indices)
+      parts *= each.classes.size();
+    return !indices.empty() && parts <= kMostParts;
   }
 
   /// With `rounding`, all users of the result round it: so are the parts.
@@ -264,7 +258,7 @@ private:
     return product.getMatchingIndexingMap(product.getDpsInitOperand(0));
   }
   /// Whether no other index than this one uses a loop.
-  static bool getOnlyUse(AffineMap map, unsigned dim, unsigned index) {
+  static bool isUsedOnlyBy(AffineMap map, unsigned dim, unsigned index) {
     for (auto [i, each] : llvm::enumerate(map.getResults()))
       if (i != index && each.isFunctionOfDim(dim))
         return false;
@@ -362,9 +356,9 @@ private:
     for (auto [each, own] : llvm::zip_equal(indices, classes)) {
       setDim(ofSource, each.index, own.shift + each.getLow(),
              each.getExtent(own), 1);
-      setDim(ofOther, *getOnlyIndex(others, each.r), own.firstTerm, own.terms,
+      setDim(ofOther, *getOnlyResult(others, each.r), own.firstTerm, own.terms,
              each.stride);
-      shape[*getOnlyIndex(getResultMap(), each.p)] = own.size;
+      shape[*getOnlyResult(getResultMap(), each.p)] = own.size;
     }
     SmallVector<Value> inputs(product.getDpsInputs());
     inputs[factor->getOperandNumber()] = extract(source, ofSource);
@@ -386,7 +380,7 @@ private:
   Value insertPart(Value part, Value whole, ArrayRef<Class> classes) {
     Slice slice = getAll(cast<RankedTensorType>(part.getType()));
     for (auto [each, own] : llvm::zip_equal(indices, classes))
-      setDim(slice, *getOnlyIndex(getResultMap(), each.p), own.first, own.size,
+      setDim(slice, *getOnlyResult(getResultMap(), each.p), own.first, own.size,
              each.stride);
     return tensor::InsertSliceOp::create(
         rewriter, loc, part, whole, slice.offsets, slice.sizes, slice.strides);
@@ -403,15 +397,27 @@ private:
 } // namespace
 
 void lockstep::foldDilations(func::FuncOp function, int64_t leastSplit) {
-  SmallVector<linalg::GenericOp> products;
-  function.walk([&](linalg::GenericOp op) {
-    if (op.hasPureTensorSemantics() && getFactors(op).first &&
-        llvm::none_of(op.getStaticLoopRanges(), ShapedType::isDynamic))
+  SmallVector<linalg::LinalgOp> products;
+  function.walk([&](linalg::LinalgOp op) {
+    if (isProduct(op) && op.hasPureTensorSemantics() &&
+        llvm::none_of(op.getStaticLoopRanges(), ShapedType::isDynamic) &&
+        llvm::any_of(op.getDpsInputs(), getDilation))
       products.push_back(op);
   });
   IRRewriter rewriter(function.getContext());
-  for (linalg::GenericOp op : products) {
+  for (linalg::LinalgOp product : products) {
+    auto op = dyn_cast<linalg::GenericOp>(product.getOperation());
+    if (!op) {
+      rewriter.setInsertionPoint(product);
+      FailureOr<linalg::GenericOp> generic =
+          linalg::generalizeNamedOp(rewriter, product);
+      if (failed(generic))
+        continue;
+      op = *generic;
+    }
     auto [lhs, rhs] = getFactors(op);
+    if (!lhs)
+      continue;
     foldDilation(rewriter, op, lhs, rhs);
     foldDilation(rewriter, op, rhs, lhs);
     if (computeProduct(op.getStaticLoopRanges()) < leastSplit)

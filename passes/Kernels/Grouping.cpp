@@ -153,9 +153,11 @@ public:
     for (unsigned i = 0; i < graph.ops.size(); ++i) {
       mergeWithSources(i, &Merger::isProductWithEpilogue);
       mergeWithSources(i, &Merger::shouldMerge);
-      if (options.mergePadding)
-        mergeWithSources(i, &Merger::isPadded);
     }
+    // A pad shares loops with nothing, nor does what it is merged with.
+    if (options.mergePadding)
+      for (unsigned i = 0; i < graph.ops.size(); ++i)
+        mergeWithSources(i, &Merger::isPadded);
     if (options.mergeUpdates)
       mergeUpdates();
   }
@@ -245,8 +247,8 @@ private:
                          options.libraryConvolutions));
   }
 
-  /// Whether an element-wise operation computes nothing but what the consumer
-  /// inserts between constants.
+  /// Whether an element-wise operation that is alone computes nothing but what
+  /// the consumer pads.
   bool isPadded(unsigned producer, unsigned consumer) {
     auto op = dyn_cast<linalg::GenericOp>(graph.ops[producer]);
     Operation *pad = graph.ops[consumer];
@@ -256,7 +258,9 @@ private:
     return isPad && op && lockstep::isElementwise(op) &&
            op->getNumResults() == 1 && op->hasOneUse() &&
            pad->getOperand(0) == op.getResult(0) &&
-           members[group[consumer]].size() == 1;
+           members[group[producer]].size() == 1 &&
+           members[group[consumer]].size() == 1 &&
+           isLate[producer] == isLate[consumer];
   }
 
   bool shouldMerge(unsigned producer, unsigned consumer) {

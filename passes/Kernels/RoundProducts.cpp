@@ -77,6 +77,16 @@ static bool isWorthRounding(linalg::LinalgOp product) {
          });
 }
 
+/// Whether the result is the only input.
+static bool isCopy(linalg::GenericOp op) {
+  return op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 &&
+         op.getDpsInputs().front().getType() == op.getResult(0).getType() &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); }) &&
+         op.getBlock()->getTerminator()->getOperand(0) ==
+             op.getRegionInputArgs()[0];
+}
+
 void lockstep::roundProducts(func::FuncOp function, bool libraryProducts,
                              bool libraryConvolutions) {
   auto isByLibrary = [&](linalg::LinalgOp op) {
@@ -114,6 +124,11 @@ void lockstep::roundProducts(func::FuncOp function, bool libraryProducts,
       for (Operation *user : users) {
         user->getResult(0).replaceAllUsesWith(element);
         user->erase();
+      }
+      if (auto copy = dyn_cast<linalg::GenericOp>(use->getOwner());
+          copy && isCopy(copy)) {
+        copy.getResult(0).replaceAllUsesWith(rounded);
+        copy.erase();
       }
     }
   }

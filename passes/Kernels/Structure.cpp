@@ -141,3 +141,15 @@ bool lockstep::isEpilogueOf(linalg::GenericOp consumer,
              cast<RankedTensorType>(consumer.getResultTypes().front())
                  .getShape();
 }
+
+std::optional<unsigned> lockstep::getOnlyResult(AffineMap map, unsigned dim) {
+  std::optional<unsigned> found;
+  for (auto [i, result] : llvm::enumerate(map.getResults())) {
+    if (!result.isFunctionOfDim(dim))
+      continue;
+    if (found || !isa<AffineDimExpr>(result))
+      return std::nullopt;
+    found = i;
+  }
+  return found;
+}

@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
+#include <optional>
 #include <utility>
 
 namespace lockstep {
@@ -42,6 +43,10 @@ matchUnitDims(mlir::RankedTensorType larger,
 /// a static one, and reads it at the same position.
 bool isEpilogueOf(mlir::linalg::GenericOp consumer,
                   mlir::linalg::LinalgOp product);
+
+/// The number of the map's result that is exactly the dimension, if no other
+/// result involves it.
+std::optional<unsigned> getOnlyResult(mlir::AffineMap map, unsigned dim);
 
 } // namespace lockstep
 

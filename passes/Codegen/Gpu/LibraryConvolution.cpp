@@ -361,16 +361,5 @@ lockstep::takeLibraryConvolution(ProductGroup &group) {
             .build();
     return found.isValid(bytes) ? std::optional(found) : std::nullopt;
   };
-  std::optional<GpuConvolution> found;
-  if (linalg::GenericOp rounding = getRounding(group)) {
-    found = make(rounding.getDpsInits().front());
-    if (found)
-      group.keepEpilogue(1);
-  }
-  if (!found) {
-    found = make(product.out->get());
-    if (found)
-      group.keepEpilogue(0);
-  }
-  return found;
+  return takeLibraryPhase(group, make);
 }

@@ -211,16 +211,5 @@ std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group) {
     found->accumulates = !group.fill;
     return found->isValid(bytes) ? found : std::nullopt;
   };
-  std::optional<GpuProduct> found;
-  if (linalg::GenericOp rounding = getRounding(group)) {
-    found = make(rounding.getDpsInits().front());
-    if (found)
-      group.keepEpilogue(1);
-  }
-  if (!found) {
-    found = make(product.out->get());
-    if (found)
-      group.keepEpilogue(0);
-  }
-  return found;
+  return takeLibraryPhase(group, make);
 }

@@ -109,7 +109,7 @@ func.func @points(%x: tensor<4x3xf32>, %w: tensor<1x3x5xf32>) -> tensor<7x5xf32>
 
 // -----
 
-// The terms of an element are not equally far apart if filters have as many elements between theirs as there are zeros.
+// If the elements of filters are as far apart as those of the source, odd elements of the result have no terms, and the others have all.
 // CHECK-LABEL: func.func @dilated
 // CHECK: tensor.insert_slice
 // CHECK: linalg.generic
@@ -131,4 +131,22 @@ func.func @dilated(%x: tensor<4x3xf32>, %w: tensor<3x3x5xf32>) -> tensor<3x5xf32
     linalg.yield %next : f32
   } -> tensor<3x5xf32>
   return %y : tensor<3x5xf32>
+}
+
+// -----
+
+// A named convolution.
+// CHECK-LABEL: func.func @named
+// CHECK-COUNT-4: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<{{.*}}x3xf32>, tensor<{{.*}}xf32>)
+// CHECK: return
+// CHECK-NOT: linalg.conv_2d_nhwc_hwcf
+func.func @named(%x: tensor<1x4x4x3xf32>, %w: tensor<3x3x3x5xf32>) -> tensor<1x7x7x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %large = tensor.empty() : tensor<1x9x9x3xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%large : tensor<1x9x9x3xf32>) -> tensor<1x9x9x3xf32>
+  %d = tensor.insert_slice %x into %zeros[0, 1, 1, 0] [1, 4, 4, 3] [1, 2, 2, 1] : tensor<1x4x4x3xf32> into tensor<1x9x9x3xf32>
+  %e = tensor.empty() : tensor<1x7x7x5xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x7x7x5xf32>) -> tensor<1x7x7x5xf32>
+  %y = linalg.conv_2d_nhwc_hwcf ins(%d, %w : tensor<1x9x9x3xf32>, tensor<3x3x3x5xf32>) outs(%f : tensor<1x7x7x5xf32>) -> tensor<1x7x7x5xf32>
+  return %y : tensor<1x7x7x5xf32>
 }
