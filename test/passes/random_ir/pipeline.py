@@ -10,7 +10,7 @@ OPTIONAL_PASSES = {
         r"func\.func\( simplify-collectives\{[^}]*\} \),",
         "",
     ),
-    "fuse-operations": (r"func\.func\( fuse-operations \),", ""),
+    "fuse-operations": (r"func\.func\( fuse-operations\{[^}]*\} \),", ""),
     "form-kernels{fuse}": (r"(form-kernels\{[^}]*)fuse=true", r"\1fuse=false"),
     "bucket-collectives": (r"func\.func\( bucket-collectives\{[^}]*\} \),", ""),
     "schedule-collectives": (
