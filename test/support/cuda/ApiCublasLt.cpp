@@ -10,6 +10,7 @@
 #include "Api.h"
 #include "LibraryCalls.h"
 
+#include <algorithm>
 #include <cstring>
 
 // Names of its functions have the visibility of the driver's.
@@ -143,22 +144,30 @@ struct Product {
     };
     Operand a = this->a(), b = this->b(), d = this->d();
     Float type = *floatOf(d.layout->type);
-    std::vector<double> row(a.columns());
-    for (int32_t batch = 0; batch < d.layout->batches; ++batch)
+    const uint64_t depth = a.columns(), columns = d.columns();
+    std::vector<double> factor(depth * columns), sums(columns);
+    for (int32_t batch = 0; batch < d.layout->batches; ++batch) {
+      for (uint64_t k = 0; k < depth; ++k)
+        for (uint64_t j = 0; j < columns; ++j)
+          factor[k * columns + j] = read(right, b, batch, k, j);
       for (uint64_t i = 0; i < d.rows(); ++i) {
-        for (uint64_t k = 0; k < row.size(); ++k)
-          row[k] = read(left, a, batch, i, k);
-        for (uint64_t j = 0; j < d.columns(); ++j) {
-          double sum = 0;
-          for (uint64_t k = 0; k < row.size(); ++k)
-            sum += row[k] * read(right, b, batch, k, j);
+        std::ranges::fill(sums, 0.0);
+        for (uint64_t k = 0; k < depth; ++k) {
+          double scale = read(left, a, batch, i, k);
+          const double *row = &factor[k * columns];
+          for (uint64_t j = 0; j < columns; ++j)
+            sums[j] += scale * row[j];
+        }
+        for (uint64_t j = 0; j < columns; ++j) {
           std::byte *element = result + d.offset(batch, i, j);
           // What is not read may be anything.
+          double sum = sums[j];
           if (beta != 0)
             sum += beta * load(element, type);
           store(element, type, sum);
         }
       }
+    }
   }
 };
 
