@@ -2,6 +2,7 @@
 
 #include "runtime/device/cuda/CudaQueue.h"
 
+#include "runtime/device/cuda/CudaConvolutions.h"
 #include "runtime/device/cuda/ReduceShape.h"
 #include "runtime/schema/Types.h"
 
@@ -162,12 +163,16 @@ Expected<bool> CudaQueue::compute(CudaLibraryPhase &phase,
   if (!bytes)
     return false;
   if (*bytes > workspaceBytes) {
+    // The smaller ones are kept for what is enqueued or recorded with them;
+    // doubling keeps them few.
+    uint64_t size =
+        std::max({*bytes, leastWorkspaceBytes,
+                  std::min(2 * workspaceBytes,
+                           CudaConvolutionLibrary::mostWorkspaceBytes)});
     CUdeviceptr larger = 0;
-    LOCKSTEP_RETURN_IF_ERROR(
-        context->allocate(std::max(*bytes, leastWorkspaceBytes))
-            .moveTo(larger));
+    LOCKSTEP_RETURN_IF_ERROR(context->allocate(size).moveTo(larger));
     workspaces.push_back(larger);
-    workspaceBytes = std::max(*bytes, leastWorkspaceBytes);
+    workspaceBytes = size;
   }
   return phase.enqueue(buffers, workspaces.empty() ? 0 : workspaces.back(),
                        stream.stream);
