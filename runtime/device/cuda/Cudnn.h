@@ -18,6 +18,7 @@ extern "C" {
 /// Others are ranges of numbers: from 3000, what is not supported.
 enum cudnnStatus_t : int {
   CUDNN_STATUS_SUCCESS = 0,
+  CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED = 1008,
   CUDNN_STATUS_BAD_PARAM = 2000,
   CUDNN_STATUS_NOT_SUPPORTED = 3000,
   CUDNN_STATUS_INTERNAL_ERROR = 4000,

@@ -160,6 +160,8 @@ const char *cudnnGetErrorString(cudnnStatus_t status) {
   switch (status) {
   case CUDNN_STATUS_SUCCESS:
     return "CUDNN_STATUS_SUCCESS";
+  case CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED:
+    return "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED";
   case CUDNN_STATUS_BAD_PARAM:
     return "CUDNN_STATUS_BAD_PARAM";
   case CUDNN_STATUS_NOT_SUPPORTED:
