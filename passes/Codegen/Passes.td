@@ -128,8 +128,12 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"tf32", "tf32", "bool", /*default=*/"false", "round the factors of products of f32 to tf32">,
-                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "describe products of matrices for cuBLASLt">,
-                 Option<"libraryConvolutions", "library-convolutions", "bool", /*default=*/"false", "describe convolutions for cuDNN">];
+                 Option<"libraryProducts", "library-products", "bool",
+                        /*default=*/"false",
+                        "describe products of matrices for cuBLASLt">,
+                 Option<"libraryConvolutions", "library-convolutions", "bool",
+                        /*default=*/"false",
+                        "describe convolutions for cuDNN">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
@@ -302,8 +306,12 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
                  Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
                  Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">,
                  Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">,
-                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "on GPUs, describe products of matrices for cuBLASLt">,
-                 Option<"libraryConvolutions", "library-convolutions", "bool", /*default=*/"false", "on GPUs, describe convolutions for cuDNN">];
+                 Option<"libraryProducts", "library-products", "bool",
+                        /*default=*/"false",
+                        "on GPUs, describe products of matrices for cuBLASLt">,
+                 Option<"libraryConvolutions", "library-convolutions", "bool",
+                        /*default=*/"false",
+                        "on GPUs, describe convolutions for cuDNN">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 
@@ -326,8 +334,12 @@ def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
                  Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
                  Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">,
                  Option<"tf32", "tf32", "bool", /*default=*/"false", "on GPUs, round the factors of products of f32 to tf32">,
-                 Option<"libraryProducts", "library-products", "bool", /*default=*/"false", "on GPUs, describe products of matrices for cuBLASLt">,
-                 Option<"libraryConvolutions", "library-convolutions", "bool", /*default=*/"false", "on GPUs, describe convolutions for cuDNN">];
+                 Option<"libraryProducts", "library-products", "bool",
+                        /*default=*/"false",
+                        "on GPUs, describe products of matrices for cuBLASLt">,
+                 Option<"libraryConvolutions", "library-convolutions", "bool",
+                        /*default=*/"false",
+                        "on GPUs, describe convolutions for cuDNN">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

@@ -65,9 +65,9 @@ def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
     `select_and_scatter` and `sort` to loops in a fixed order (a scatter of one
     element for each batch to an element-wise selection, and the gradient of a
     pool with small windows to operations whose elements gather what they need,
-    in the same order), and `custom_call @replica.*` to the replica dialect; the function of a
-    `replica.merge_call` becomes its region. An unsupported operation is an
-    error with its name and source line.
+    in the same order), and `custom_call @replica.*` to the replica dialect; the
+    function of a `replica.merge_call` becomes its region. An unsupported
+    operation is an error with its name and source line.
 
     All integers become signless (operations already specify whether they are
     unsigned), calls are inlined, and attributes of JAX and XLA are dropped. A

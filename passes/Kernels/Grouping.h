@@ -70,9 +70,9 @@ struct GroupingOptions {
   bool libraryConvolutions = false;
   /// Launches take longer than updates of small variables: these share kernels.
   bool mergeUpdates = false;
-  /// What is only padded is computed in the kernel that pads it, which writes it
-  /// into the larger tensor. Where the workers of a processor share the
-  /// computation of a tensor, one of them pads it.
+  /// The kernel that pads a tensor also computes it, if nothing else reads it,
+  /// and writes it into the larger tensor. Not on processors: only one worker
+  /// executes a padding kernel, and that worker would compute the whole tensor.
   bool mergePadding = false;
   /// Kernels compute again what another one would have to store for them, if
   /// that takes a GPU less time.

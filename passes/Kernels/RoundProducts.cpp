@@ -79,12 +79,8 @@ static bool isWorthRounding(linalg::LinalgOp product) {
 
 /// Whether the result is the only input.
 static bool isCopy(linalg::GenericOp op) {
-  return op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 &&
-         op.getDpsInputs().front().getType() == op.getResult(0).getType() &&
-         llvm::all_of(op.getIndexingMapsArray(),
-                      [](AffineMap map) { return map.isIdentity(); }) &&
-         op.getBlock()->getTerminator()->getOperand(0) ==
-             op.getRegionInputArgs()[0];
+  return linalg::isaCopyOpInterface(op) &&
+         op.getDpsInputs().front().getType() == op.getResult(0).getType();
 }
 
 void lockstep::roundProducts(func::FuncOp function, bool libraryProducts,

@@ -25,17 +25,13 @@ std::optional<LibraryOperand> describeOperand(mlir::Value memref);
 /// The bytes of the buffers of a kernel; of working memory, as many as needed.
 llvm::SmallVector<uint64_t> getBufferBytes(mlir::func::FuncOp function);
 
-/// What `make` returns for a buffer with the results of the group's product: of
-/// the one to which the group rounds them, or else of the product's own. The
-/// rest of the epilogue is taken out of the group, unless both are none.
-template <typename Make>
-auto takeLibraryPhase(ProductGroup &group, Make make)
-    -> decltype(make(mlir::Value()));
-
 /// The first operation of the epilogue, if it rounds the product, which nothing
 /// else reads; else null.
 mlir::linalg::GenericOp getRounding(ProductGroup &group);
 
+/// What `make` returns for a buffer with the results of the group's product: of
+/// the one to which the group rounds them, or else of the product's own. The
+/// rest of the epilogue is taken out of the group, unless both are none.
 template <typename Make>
 auto takeLibraryPhase(ProductGroup &group, Make make)
     -> decltype(make(mlir::Value())) {
