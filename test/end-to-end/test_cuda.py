@@ -387,4 +387,10 @@ def test_errors(gpu, examples, compiled, tmp_path):
     for command in 40, 1000:
         text = message("--device=cuda", LOCKSTEP_CUDA_FAIL=f"lost:{command}")
         assert "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in text
-    assert re.search("have been executed, next is kernel 'step_", text)
+    # How far the queue that finds the loss first has come is a matter of
+    # chance, and so is what it would launch next.
+    assert re.search(
+        r"at least \d+ of \d+ commands have been executed"
+        r"(, next is (kernel 'step_\w+'|a reduction or a search))?\n",
+        text,
+    )
