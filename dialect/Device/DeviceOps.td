@@ -306,6 +306,7 @@ def Device_ProgramOp : Device_Op<"program", [Symbol, IsolatedFromAbove, HasParen
   let hasRegionVerifier = 1;
 }
 
+include "dialect/Device/AttentionOps.td"
 include "dialect/Device/DeviceCommands.td"
 
 #endif

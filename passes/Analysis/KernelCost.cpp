@@ -2,6 +2,7 @@
 
 #include "passes/Analysis/KernelCost.h"
 
+#include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,6 +26,24 @@ static int64_t saturatingAdd(int64_t a, int64_t b) {
   return std::min<uint64_t>(uint64_t(a) + uint64_t(b), INT64_MAX);
 }
 
+/// The operations of an attention that a library computes, mostly those of its
+/// products: two, or five of its gradient, which multiplies queries by keys
+/// again. A causal one leaves out half of them.
+static int64_t countAttentionFlops(Operation *op) {
+  auto count = [](auto attention, int64_t products) {
+    auto query = cast<ShapedType>(attention.getQuery().getType());
+    int64_t keys = cast<ShapedType>(attention.getKey().getType()).getDimSize(1);
+    int64_t flops = saturatingMultiply(query.getNumElements(),
+                                       saturatingMultiply(keys, 2 * products));
+    return attention.getCausal() ? flops / 2 : flops;
+  };
+  if (auto attention = dyn_cast<device::AttentionOp>(op))
+    return count(attention, 2);
+  if (auto gradient = dyn_cast<device::AttentionGradientOp>(op))
+    return count(gradient, 5);
+  return 0;
+}
+
 /// The number of operations in one execution of `region`. Loops are multiplied
 /// by their trip counts where these are known.
 static int64_t countFlops(Region &region) {
@@ -38,6 +57,7 @@ static int64_t countFlops(Region &region) {
       own = 1;
     for (Region &nested : op.getRegions())
       own = saturatingAdd(own, countFlops(nested));
+    own = saturatingAdd(own, countAttentionFlops(&op));
     if (auto structured = dyn_cast<linalg::LinalgOp>(op))
       for (int64_t range : structured.getStaticLoopRanges())
         trips =

@@ -1,7 +1,10 @@
 //===- ImportReplica.cpp - Import custom_call @replica.* ------------------===//
 
+#include "dialect/Device/DeviceDialect.h"
 #include "passes/Import/StableHLO.h"
 #include "passes/Lower/LowerSlices.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -96,6 +99,43 @@ static FailureOr<Operation *> createSlicesToDense(OpBuilder &builder,
       .getOperation();
 }
 
+/// A `device.attention`, or its gradient.
+template <typename OpTy>
+static FailureOr<Operation *> createAttention(OpBuilder &builder,
+                                              Operation *op) {
+  DictionaryAttr config = getConfig(op);
+  auto scale = config.getAs<FloatAttr>("scale");
+  auto causal = config.getAs<BoolAttr>("causal");
+  if (!scale || !scale.getType().isF64() || !causal)
+    return emitError(op->getLoc())
+           << op->getAttr("call_target_name")
+           << " expected 'scale', an f64, and 'causal', a bool, found "
+           << config;
+  constexpr bool isGradient = std::is_same_v<OpTy, device::AttentionGradientOp>;
+  constexpr unsigned inputs = isGradient ? 6 : 3, results = isGradient ? 3 : 2;
+  if (op->getNumOperands() != inputs || op->getNumResults() != results)
+    return emitError(op->getLoc())
+           << op->getAttr("call_target_name") << " expected " << inputs
+           << " operands and " << results << " results, found "
+           << op->getNumOperands() << " and " << op->getNumResults();
+  if (failed(stablehlo::verifyStaticShapes(op)))
+    return failure();
+  SmallVector<Value> operands(op->getOperands());
+  for (Type type : op->getResultTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    operands.push_back(tensor::EmptyOp::create(
+        builder, op->getLoc(), tensor.getShape(), tensor.getElementType()));
+  }
+  OperationState state(op->getLoc(), OpTy::getOperationName());
+  state.addOperands(operands);
+  state.addTypes(op->getResultTypes());
+  auto &properties = state.getOrAddProperties<typename OpTy::Properties>();
+  properties.scale = scale;
+  if (causal.getValue())
+    properties.causal = builder.getUnitAttr();
+  return builder.create(state);
+}
+
 LogicalResult stablehlo::importCustomCall(Operation *op) {
   auto targetAttr = op->getAttrOfType<StringAttr>("call_target_name");
   StringRef target = targetAttr ? targetAttr.getValue() : "";
@@ -109,6 +149,10 @@ LogicalResult stablehlo::importCustomCall(Operation *op) {
     replacement = createLookup(builder, op);
   else if (target == "replica.slices_to_dense")
     replacement = createSlicesToDense(builder, op);
+  else if (target == "lockstep.attention")
+    replacement = createAttention<device::AttentionOp>(builder, op);
+  else if (target == "lockstep.attention_gradient")
+    replacement = createAttention<device::AttentionGradientOp>(builder, op);
   else if (target == "replica.id")
     replacement =
         replica::IdOp::create(builder, op->getLoc(), op->getResultTypes())

@@ -65,8 +65,9 @@ def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
     `select_and_scatter` and `sort` to loops in a fixed order (a scatter of one
     element for each batch to an element-wise selection, and the gradient of a
     pool with small windows to operations whose elements gather what they need,
-    in the same order), and `custom_call @replica.*` to the replica dialect; the
-    function of a `replica.merge_call` becomes its region. An unsupported
+    in the same order), `custom_call @replica.*` to the replica dialect, and
+    `custom_call @lockstep.attention*` to `device.attention` and its gradient;
+    the function of a `replica.merge_call` becomes its region. An unsupported
     operation is an error with its name and source line.
 
     All integers become signless (operations already specify whether they are
@@ -80,8 +81,8 @@ def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
     %0 = replica.all_reduce mean %g : tensor<4xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
-    "::mlir::tensor::TensorDialect", "::mlir::math::MathDialect", "::lockstep::replica::ReplicaDialect"];
+  let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::math::MathDialect", "::lockstep::replica::ReplicaDialect"];
 }
 
 def WidenAccumulationPass : Pass<"widen-accumulation", "::mlir::ModuleOp"> {

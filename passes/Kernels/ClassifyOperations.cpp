@@ -20,6 +20,10 @@ bool lockstep::isOrdered(Operation *op) {
          isa<collective::CollectiveDialect>(op->getDialect());
 }
 
+bool lockstep::isAttention(Operation *op) {
+  return isa<device::AttentionOp, device::AttentionGradientOp>(op);
+}
+
 bool lockstep::isControlFlow(Operation *op) {
   return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op);
 }
@@ -36,11 +40,21 @@ bool lockstep::isStepControlFlow(Operation *op) {
                          auto tensor = dyn_cast<RankedTensorType>(type);
                          return tensor && !tensor.hasStaticShape();
                        });
-    bool worthKernels =
-        needsMemory || isOrdered(inner) || (linalgOp && isProduct(linalgOp));
+    bool worthKernels = needsMemory || isOrdered(inner) ||
+                        (linalgOp && isProduct(linalgOp)) || isAttention(inner);
     return worthKernels ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
+}
+
+/// Whether only attention uses a value, directly or through reshapes: a library
+/// reads a part of a tensor where it is.
+static bool feedsOnlyAttention(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isAttention(user) ||
+           (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) &&
+            feedsOnlyAttention(user->getResult(0)));
+  });
 }
 
 static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
@@ -56,6 +70,10 @@ OpClass lockstep::classify(Operation *op) {
   if (matchPattern(op, m_Constant()) ||
       isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
           tensor::CastOp, tensor::DimOp>(op))
+    return OpClass::Glue;
+  // Of static offsets, sizes and strides.
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+      slice && op->getNumOperands() == 1 && feedsOnlyAttention(slice))
     return OpClass::Glue;
   // A fill needs a kernel only if the step itself uses its result.
   if (isa<linalg::FillOp>(op))

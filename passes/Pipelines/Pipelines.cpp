@@ -118,17 +118,28 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
   checkOrder(pm, options);
 }
 
-static void addKernels(OpPassManager &pm, const CompileOptions &options) {
-  pm.addNestedPass<func::FuncOp>(createNormalizeTensorsPass());
-  pm.addNestedPass<func::FuncOp>(createCarryTensorsPass());
-  pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
-  bool isForGpus = llvm::all_of(options.targets, [](const std::string &name) {
+/// Whether there is code for GPUs alone.
+static bool isForGpus(const CompileOptions &options) {
+  return llvm::all_of(options.targets, [](const std::string &name) {
     llvm::Expected<const CodegenTarget *> target = lookupTarget(name);
     // Code generation reports unknown targets.
     if (!target)
       llvm::consumeError(target.takeError());
     return target && (*target)->isGpu();
   });
+}
+
+static void addKernels(OpPassManager &pm, const CompileOptions &options) {
+  bool isForGpus = ::isForGpus(options);
+  ExpandAttentionPassOptions attention;
+  attention.library = options.libraryAttention && isForGpus;
+  pm.addNestedPass<func::FuncOp>(createExpandAttentionPass(attention));
+  // An attention and its gradient multiply the same factors.
+  if (options.optimize)
+    pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createNormalizeTensorsPass());
+  pm.addNestedPass<func::FuncOp>(createCarryTensorsPass());
+  pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
   bool libraryProducts = options.libraryProducts && isForGpus,
        libraryConvolutions = options.libraryConvolutions && isForGpus;
   if (options.optimize) {

@@ -78,6 +78,8 @@ struct CompileOptions {
   bool libraryProducts = false;
   /// On GPUs, describe convolutions for cuDNN.
   bool libraryConvolutions = false;
+  /// On GPUs, let cuDNN compute attention, where it can.
+  bool libraryAttention = false;
   /// The program that assembles the code for GPUs, in addition to PTX; empty:
   /// none does.
   std::string ptxas;

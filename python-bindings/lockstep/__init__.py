@@ -14,6 +14,7 @@ from jax.extend import source_info_util
 # the user's line that calls them.
 source_info_util.register_exclusion(os.path.dirname(__file__))
 
+from lockstep.attention import dot_product_attention  # noqa: E402
 from lockstep.embedding import embedding_lookup  # noqa: E402
 from lockstep.merge import merge_call  # noqa: E402
 from lockstep.operations import (  # noqa: E402
@@ -26,6 +27,7 @@ from lockstep.operations import (  # noqa: E402
 __all__ = [
     "all_gather",
     "all_reduce",
+    "dot_product_attention",
     "embedding_lookup",
     "merge_call",
     "num_replicas_in_sync",

@@ -345,3 +345,15 @@ replica.step @lookup_ids(%table: tensor<5x2xf32>, %ids: tensor<3x1xi32>) {
   %0 = "stablehlo.custom_call"(%table, %ids) <{call_target_name = "replica.lookup", backend_config = {}}> : (tensor<5x2xf32>, tensor<3x1xi32>) -> tensor<3x2xf32>
   replica.return
 }
+
+// -----
+
+func.func @attention(%q: tensor<2x4x3x8xf16>) {
+  // expected-error @+1 {{"lockstep.attention" expected 'scale', an f64, and 'causal', a bool, found {scale = 2.500000e-01 : f32}}}
+  %0:2 = "stablehlo.custom_call"(%q, %q, %q) <{call_target_name = "lockstep.attention", backend_config = {scale = 0.25 : f32}}>
+      : (tensor<2x4x3x8xf16>, tensor<2x4x3x8xf16>, tensor<2x4x3x8xf16>) -> (tensor<2x4x3x8xf16>, tensor<2x3x4xf32>)
+  // expected-error @+1 {{"lockstep.attention_gradient" expected 6 operands and 3 results, found 3 and 2}}
+  %1:2 = "stablehlo.custom_call"(%q, %q, %q) <{call_target_name = "lockstep.attention_gradient", backend_config = {scale = 0.25 : f64, causal = true}}>
+      : (tensor<2x4x3x8xf16>, tensor<2x4x3x8xf16>, tensor<2x4x3x8xf16>) -> (tensor<2x4x3x8xf16>, tensor<2x3x4xf32>)
+  return
+}

@@ -46,3 +46,17 @@ replica.step @rows(%ids: tensor<3xi32>) {
   %2 = "stablehlo.custom_call"(%0, %ids) <{call_target_name = "replica.slices_to_dense", has_side_effect = false, backend_config = {}}> : (tensor<3x2xf32>, tensor<3xi32>) -> tensor<8x2xf32>
   replica.return
 }
+
+// -----
+
+// CHECK-LABEL: replica.step @attention
+// CHECK: %[[OUTPUT:.*]]:2 = device.attention causal scale 2.500000e-01 ins(%[[Q:.*]], %[[K:.*]], %[[K]] :
+// CHECK: device.attention_gradient scale 2.500000e-01 ins(%[[Q]], %[[K]], %[[K]], %[[OUTPUT]]#0, %[[OUTPUT]]#1, %[[Q]] :
+replica.step @attention(%q: tensor<2x4x3x8xf16>, %k: tensor<2x6x3x8xf16>) {
+  %0:2 = "stablehlo.custom_call"(%q, %k, %k) <{call_target_name = "lockstep.attention", backend_config = {scale = 0.25 : f64, causal = true}}>
+      : (tensor<2x4x3x8xf16>, tensor<2x6x3x8xf16>, tensor<2x6x3x8xf16>) -> (tensor<2x4x3x8xf16>, tensor<2x3x4xf32>)
+  %1:3 = "stablehlo.custom_call"(%q, %k, %k, %0#0, %0#1, %q) <{call_target_name = "lockstep.attention_gradient", backend_config = {scale = 0.25 : f64, causal = false}}>
+      : (tensor<2x4x3x8xf16>, tensor<2x6x3x8xf16>, tensor<2x6x3x8xf16>, tensor<2x4x3x8xf16>, tensor<2x3x4xf32>, tensor<2x4x3x8xf16>)
+      -> (tensor<2x4x3x8xf16>, tensor<2x6x3x8xf16>, tensor<2x6x3x8xf16>)
+  replica.return
+}

@@ -187,3 +187,22 @@ def attention(block: Block) -> Draft:
     )
     mask = f"jnp.where(jnp.tril(jnp.ones(({length}, {length}), bool)), {q} @ {k}.T, {-100.0})"
     return Draft(f"jax.nn.softmax({mask}, axis=-1) @ {v}", Facts(bound=4))
+
+
+@production("products", weight=2)
+def attention_of_heads(block: Block) -> Draft:
+    query = block.array(FLOATS, ranks=(4, 4), limit=4, largest=2000)
+    examples, positions, heads, size = query.shape
+    keys = block.random.choice((positions, *block.builder.extents))
+    bounded_work(2 * query.size * keys)
+    key, value = (
+        block.matching((examples, keys, heads, size), (query.dtype,), limit=4)
+        for _ in range(2)
+    )
+    options = block.random.choice(
+        ("", ", is_causal=True", ", scale=0.5", ", scale=-1, is_causal=True")
+    )
+    return Draft(
+        f"lockstep.dot_product_attention({query}, {key}, {value}{options})",
+        Facts(bound=value.facts.bound),
+    )
