@@ -171,10 +171,16 @@ TEST_F(CudaKernel, ReductionsInBlocks) {
 TEST_F(CudaKernel, MissingBarriersShow) {
   std::vector<float> x(1024, 1);
   CUdeviceptr from = upload(x), to = allocate(16);
-  ASSERT_EQ(launch(find(cooperation, "sumWithoutBarriers"), 4, 256, nullptr,
-                   from, to),
-            CUDA_SUCCESS);
-  EXPECT_NE(download<float>(to, 4), std::vector<float>(4, 256));
+  // Some orders of the threads have the right sums nevertheless.
+  constexpr int rounds = 16;
+  int wrong = 0;
+  for (int round = 0; round < rounds; ++round) {
+    ASSERT_EQ(launch(find(cooperation, "sumWithoutBarriers"), 4, 256, nullptr,
+                     from, to),
+              CUDA_SUCCESS);
+    wrong += download<float>(to, 4) != std::vector<float>(4, 256);
+  }
+  EXPECT_GT(wrong, 0);
 }
 
 TEST_F(CudaKernel, CallsOfTheHostBetweenBarriers) {
