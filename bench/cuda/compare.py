@@ -6,7 +6,8 @@ FOLDER is what bench/cuda/prepare.py has packed; this needs JAX, NumPy and
 safetensors on the machine with the GPU. Both execute the same function of the
 model's file, with products in the same precision, and get their batch from the
 host's memory in each step. Lockstep's products and convolutions are computed by
-generated code, and by cuBLASLt and cuDNN. Its time is the median of the steps
+generated code, and by cuBLASLt and cuDNN. Where a model's attention is
+Lockstep's, JAX computes its own, by cuDNN. The time of Lockstep is the median of the steps
 of a run of lockstep-run, whose first steps are left out; JAX's that of rounds
 of steps after three others. The losses of the first step are compared, too.
 """
@@ -47,7 +48,7 @@ def lockstep(folder, name, variant, files):
 
 
 def compare(folder, name):
-    model = large.load(name)
+    model = large.load(name, of_jax=True)
     state = model.init(0)
     batch = inputs.random_batch(model)
     with tempfile.TemporaryDirectory() as files:

@@ -3,6 +3,8 @@ sequences of 64 tokens. The layers are not in a `scan`, so that the gradients of
 each are ready one after the other. The environment variable SIZES has other
 numbers: layers, width, heads, vocabulary, batch and length; FACTORS names the
 type of factors and results of products, by default that of the parameters.
+ATTENTION is `plain`, a chain of operations, by default; `lockstep`, one
+operation; or `cudnn`, that of JAX on GPUs.
 """
 
 import os
@@ -17,6 +19,7 @@ LAYERS, WIDTH, HEADS, VOCABULARY, BATCH, LENGTH = map(
 )
 
 FACTORS = os.environ.get("FACTORS", "float32")
+ATTENTION = os.environ.get("ATTENTION", "plain")
 
 batch_spec = {
     "x": jax.ShapeDtypeStruct((BATCH, LENGTH), jnp.int32),
@@ -63,20 +66,32 @@ def multiply(x, w):
     return x.astype(FACTORS) @ w.astype(FACTORS)
 
 
+def attend_plainly(qkv):
+    """[B, T, N, H] of queries, keys and values -> [B, T, N, H]"""
+    q, k, v = (x.transpose(0, 2, 1, 3) for x in qkv)
+    scores = multiply(q, k.transpose(0, 1, 3, 2)) * (WIDTH // HEADS) ** -0.5
+    mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
+    scores = jnp.where(mask, scores.astype(jnp.float32), -1e9)
+    return multiply(jax.nn.softmax(scores), v).transpose(0, 2, 1, 3)
+
+
+ATTENTIONS = {
+    "plain": attend_plainly,
+    "lockstep": lambda qkv: lockstep.dot_product_attention(
+        *qkv, is_causal=True
+    ),
+    "cudnn": lambda qkv: jax.nn.dot_product_attention(
+        *qkv, is_causal=True, implementation="cudnn"
+    ),
+}
+
+
 def attend(x, layer):
     qkv = multiply(x, layer["qkv"]).reshape(
         BATCH, LENGTH, 3, HEADS, WIDTH // HEADS
     )
-    q, k, v = (qkv[:, :, i].transpose(0, 2, 1, 3) for i in range(3))
-    scores = multiply(q, k.transpose(0, 1, 3, 2)) * (WIDTH // HEADS) ** -0.5
-    mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
-    scores = jnp.where(mask, scores.astype(jnp.float32), -1e9)
-    mixed = (
-        multiply(jax.nn.softmax(scores), v)
-        .transpose(0, 2, 1, 3)
-        .reshape(BATCH, LENGTH, WIDTH)
-    )
-    return multiply(mixed, layer["project"])
+    mixed = ATTENTIONS[ATTENTION](qkv[:, :, i] for i in range(3))
+    return multiply(mixed.reshape(BATCH, LENGTH, WIDTH), layer["project"])
 
 
 def loss(params, batch):
