@@ -80,7 +80,7 @@ CHECK_TEMPORARY = @left=$$(find "$(TEMPORARY)" -mindepth 1 -not -name 'pytest-of
 # The tests of one file share what they have prepared.
 SIDE_BY_SIDE := --numprocesses=$(CPUS) --dist=loadfile --no-loadscope-reorder
 # What is executed once more with generated code that checks each access: not what compiles for minutes or for GPUs, or compares by itself.
-UNCHECKED := cuda cuda_code cuda_convolutions cuda_graphs cuda_products cuda_rows cuda_trace models random_functions operations numerics refused_functions documentation mutants
+UNCHECKED := cuda cuda_attention cuda_code cuda_convolutions cuda_graphs cuda_products cuda_rows cuda_trace models random_functions operations numerics refused_functions documentation mutants
 
 test: temporary build test-gcc test-asan test-tsan
 	$(call CTEST_IN,$(RELEASE))

@@ -107,6 +107,7 @@ add_custom_command(
   VERBATIM)
 
 lockstep_add_plugin(cuda
+  device/cuda/CudaAttention.cpp
   device/cuda/CudaContext.cpp
   device/cuda/CudaConvolutions.cpp
   device/cuda/CudaDevice.cpp
@@ -121,6 +122,12 @@ lockstep_add_plugin(cuda
   device/cuda/CudaTarget.cpp
   device/cuda/CudaWatch.cpp
   device/cuda/CudnnApi.cpp
+  device/cuda/CudnnAttentionGraph.cpp
+  device/cuda/CudnnAttentionOperands.cpp
+  device/cuda/CudnnConvolutionGraph.cpp
+  device/cuda/CudnnDescriptor.cpp
+  device/cuda/CudnnGraphBuilder.cpp
+  device/cuda/CudnnLibrary.cpp
   device/cuda/CudnnPlan.cpp
   device/cuda/DriverApi.cpp
   "${_cuda_embedded}")

@@ -3,17 +3,17 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Analysis/KernelCost.h"
 #include "passes/Codegen/Codegen.h"
+#include "passes/Codegen/Gpu/LibraryPhases.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Emit/ArgumentTables.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
-#include "runtime/artifact/GpuConvolutions.h"
-#include "runtime/artifact/GpuProducts.h"
 #include "runtime/artifact/GpuSymbols.h"
 #include "runtime/artifact/KernelArguments.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <unordered_map>
@@ -255,11 +255,9 @@ private:
             builder.getI64TensorAttr(numbers));
       };
       addArray(runtime::gpuLaunchesSuffix, launches[kernel.getSymName()]);
-      if (auto own = products.find(kernel.getSymName()); own != products.end())
-        addArray(runtime::gpuProductsSuffix, own->second);
-      if (auto own = convolutions.find(kernel.getSymName());
-          own != convolutions.end())
-        addArray(runtime::gpuConvolutionsSuffix, own->second);
+      for (auto [kind, words] : llvm::zip_equal(kLibraryPhases, byLibraries))
+        if (auto own = words.find(kernel.getSymName()); own != words.end())
+          addArray(kind.suffix, own->second);
     }
   }
 
@@ -306,12 +304,10 @@ private:
         launches[kernel.getSymName()] = llvm::to_vector(
             function->getAttrOfType<DenseI64ArrayAttr>(kLaunchesAttr)
                 .asArrayRef());
-        if (auto own =
-                function->getAttrOfType<DenseI64ArrayAttr>(kProductsAttr))
-          products[kernel.getSymName()] = llvm::to_vector(own.asArrayRef());
-        if (auto own =
-                function->getAttrOfType<DenseI64ArrayAttr>(kConvolutionsAttr))
-          convolutions[kernel.getSymName()] = llvm::to_vector(own.asArrayRef());
+        for (auto [kind, words] : llvm::zip_equal(kLibraryPhases, byLibraries))
+          if (auto own =
+                  function->getAttrOfType<DenseI64ArrayAttr>(kind.attribute))
+            words[kernel.getSymName()] = llvm::to_vector(own.asArrayRef());
       }
       kernel.setGrid(grid);
       kernel.setScratch(
@@ -325,16 +321,21 @@ private:
     }
   }
 
-  /// The grids of the phases of a kernel, equal ones in a row once.
+  /// The grids of the phases of a kernel, equal ones in a row once, without
+  /// those that have no blocks, such as what only a library computes.
   static std::string phasesText(ArrayRef<int64_t> numbers) {
     std::string text;
     for (size_t i = 0; i < numbers.size();) {
+      if (numbers[i] == 0) {
+        i += 2;
+        continue;
+      }
       size_t count = 1;
       while (i + 2 * count < numbers.size() &&
              numbers[i + 2 * count] == numbers[i] &&
              numbers[i + 2 * count + 1] == numbers[i + 1])
         ++count;
-      text += (i ? ", then " : "") +
+      text += (text.empty() ? "" : ", then ") +
               (count > 1 ? std::to_string(count) + " times " : std::string()) +
               countText(numbers[i], "block") + " of " +
               std::to_string(numbers[i + 1]) + " threads";
@@ -343,22 +344,23 @@ private:
     return text;
   }
 
-  /// What libraries may compute of a kernel, if there is something.
-  std::string librariesText(StringRef kernel) {
-    auto describe = [&](const llvm::StringMap<SmallVector<int64_t>> &all,
-                        size_t words, StringRef library, StringRef what) {
-      auto found = all.find(kernel);
-      return found == all.end()
-                 ? std::string()
-                 : (", or " + library + " for " +
-                    countText(found->second.size() / words, what))
-                       .str();
-    };
-    return describe(products, std::tuple_size_v<runtime::GpuProduct::Words>,
-                    "cuBLASLt", "product") +
-           describe(convolutions,
-                    std::tuple_size_v<runtime::GpuConvolution::Words>, "cuDNN",
-                    "convolution");
+  /// What a GPU executes for a kernel: the grids of its phases, and what
+  /// libraries may compute instead, or compute alone.
+  std::string executionText(StringRef kernel, ArrayRef<int64_t> launches) {
+    SmallVector<std::string> parts;
+    if (std::string phases = phasesText(launches); !phases.empty())
+      parts.push_back(phases);
+    for (auto [kind, words] : llvm::zip_equal(kLibraryPhases, byLibraries)) {
+      auto found = words.find(kernel);
+      if (found == words.end())
+        continue;
+      size_t count = found->second.size() / kind.words;
+      parts.push_back((kind.isAlone ? kind.library + " for " + kind.name
+                                    : "or " + kind.library + " for " +
+                                          countText(count, kind.name))
+                          .str());
+    }
+    return parts.empty() ? "nothing" : llvm::join(parts, ", ");
   }
 
   /// Emits remarks about the tiles of kernels and the size of the code.
@@ -383,8 +385,7 @@ private:
         remark::passed(kernel.getLoc(),
                        decision(Stage::Codegen, "Phases", step))
             << ("@" + kernel.getSymName() + ": on a GPU, " +
-                phasesText(phases->second) +
-                librariesText(getRepresentative(kernel)))
+                executionText(getRepresentative(kernel), phases->second))
                    .str();
     });
     for (auto binary : getOperation().getOps<device::BinaryOp>()) {
@@ -401,10 +402,9 @@ private:
 
   /// For code on GPUs, the numbers of blocks and threads of each phase.
   llvm::StringMap<SmallVector<int64_t>> launches;
-  /// And the products that a library may compute, in words of `GpuProduct`.
-  llvm::StringMap<SmallVector<int64_t>> products;
-  /// And the convolutions, in words of `GpuConvolution`.
-  llvm::StringMap<SmallVector<int64_t>> convolutions;
+  /// And the phases that libraries compute, in words, by their kind.
+  std::array<llvm::StringMap<SmallVector<int64_t>>, kNumLibraryPhases>
+      byLibraries;
   llvm::StringMap<StringRef> equals; ///< For a kernel with an equal one before
                                      ///< it, the name of the first of these.
 };

@@ -31,12 +31,6 @@ inline constexpr llvm::StringLiteral kOffsetAttr = "lockstep.offset";
 inline constexpr llvm::StringLiteral kThreadsAttr = "lockstep.threads";
 inline constexpr llvm::StringLiteral kBlocksAttr = "lockstep.blocks";
 inline constexpr llvm::StringLiteral kLaunchesAttr = "lockstep.launches";
-/// Of a kernel, the words of its `runtime::GpuProduct`s, if it has some.
-inline constexpr llvm::StringLiteral kProductsAttr = "lockstep.products";
-/// The same of its `runtime::GpuConvolution`s.
-inline constexpr llvm::StringLiteral kConvolutionsAttr =
-    "lockstep.convolutions";
-
 /// Where a result of a kernel may be written.
 struct ResultPlace {
   int64_t argument = -1; ///< Argument whose memory it may be, or -1.

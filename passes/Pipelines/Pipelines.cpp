@@ -6,6 +6,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Canonicalization.h"
+#include "passes/Codegen/AttentionBufferization.h"
 #include "passes/Codegen/Targets.h"
 #include "passes/Kernels/PadRows.h"
 #include "passes/Passes.h"
@@ -265,6 +266,7 @@ void lockstep::registerDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllToLLVMIRTranslations(registry);
+  registerAttentionBufferization(registry);
   registry.insert<replica::ReplicaDialect, collective::CollectiveDialect,
                   device::DeviceDialect>();
 }

@@ -14,27 +14,13 @@
 #define LOCKSTEP_RUNTIME_ARTIFACT_GPUCONVOLUTIONS_H
 
 #include "runtime/artifact/GpuLibraryPhases.h"
-#include "runtime/schema/Types.h"
+#include "runtime/artifact/GpuTensor.h"
 
 #include <string_view>
 
 namespace lockstep::runtime {
 
 inline constexpr std::string_view gpuConvolutionsSuffix = "$convolutions";
-
-/// A tensor of four dimensions in one of the buffers of a launch.
-struct GpuTensor {
-  uint64_t buffer = 0;
-  /// Bytes from the beginning of the buffer.
-  uint64_t offset = 0;
-  /// An `artifact::ElementType`.
-  uint64_t element = 0;
-  std::array<uint64_t, 4> sizes = {1, 1, 1, 1};
-  /// In elements.
-  std::array<int64_t, 4> strides = {1, 1, 1, 1};
-
-  artifact::ElementType type() const { return artifact::ElementType(element); }
-};
 
 /// What a phase of a kernel computes, with images of [examples, inputs, height,
 /// width], filters of [outputs, inputs, height, width] and results of

@@ -1,10 +1,11 @@
 //===- GpuLibraryPhases.h - phases that a library may compute ---*- C++ -*-===//
 //
-// What GpuProducts.h and GpuConvolutions.h have in common: an image describes
-// the phases of a kernel that a library may compute by arrays of i64, which
-// have the words of one description after the other, in ascending order of
-// phases. The functions of these phases are in the image, too: for what the
-// library does not support.
+// What GpuProducts.h, GpuConvolutions.h and GpuAttention.h have in common: an
+// image describes the phases of a kernel that a library may compute by arrays
+// of i64, which have the words of one description after the other, in ascending
+// order of phases. The functions of these phases are in the image, too, for
+// what the library does not support; but for attention, which only a library
+// computes.
 //
 //===----------------------------------------------------------------------===//
 

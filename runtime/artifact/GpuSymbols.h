@@ -8,7 +8,8 @@
 //                      each.
 //   SYM$launches       pairs of i64, one for each phase: the number of blocks,
 //                      and of threads in each. A phase of 0 blocks has no
-//                      function, and is left out.
+//                      function, and is left out, unless a library computes
+//                      it (GpuAttention.h).
 //   SYM$arguments      i64: `argumentsCode` (KernelArguments.h)
 //
 //===----------------------------------------------------------------------===//

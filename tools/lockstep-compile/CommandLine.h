@@ -31,6 +31,9 @@ enum class Products { Generated, CublasLt };
 /// What computes convolutions on GPUs.
 enum class Convolutions { Generated, Cudnn };
 
+/// What computes attention on GPUs.
+enum class Attention { Generated, Cudnn };
+
 /// The options of the command line. Constructed in `main`, after names have
 /// been released.
 struct CommandLine {
@@ -140,6 +143,17 @@ struct CommandLine {
                             "cuDNN, which the run then needs; generated code "
                             "for what it does not support")),
       cl::init(Convolutions::Generated), cl::cat(category)};
+  cl::opt<Attention> attention{
+      "attention",
+      cl::desc("what computes lockstep.dot_product_attention on GPUs"),
+      cl::values(clEnumValN(Attention::Generated, "generated",
+                            "generated code, which stores a score for each "
+                            "pair of positions (default)"),
+                 clEnumValN(Attention::Cudnn, "cudnn",
+                            "cuDNN, which the run then needs, and which "
+                            "stores none; generated code for f32 and f64, and "
+                            "large heads")),
+      cl::init(Attention::Generated), cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas",
       cl::desc("also assemble the code for GPUs by NVIDIA's ptxas, so that a "

@@ -194,6 +194,7 @@ int main(int argc, char **argv) {
   options.tf32 = line.tf32;
   options.libraryProducts = line.products == Products::CublasLt;
   options.libraryConvolutions = line.convolutions == Convolutions::Cudnn;
+  options.libraryAttention = line.attention == Attention::Cudnn;
   options.ptxas = line.ptxas;
   options.topology = line.topology;
   options.overlap = line.overlap;

@@ -2,12 +2,14 @@
 
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Gpu/EmitThreads.h"
+#include "passes/Codegen/Gpu/LibraryPhases.h"
 #include "passes/Codegen/Gpu/MergePhases.h"
 #include "passes/Codegen/Gpu/PadProducts.h"
 #include "passes/Codegen/Gpu/Remainders.h"
 #include "passes/Codegen/Gpu/SplitReductions.h"
 #include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/InPlace.h"
+#include "passes/Kernels/Grouping.h"
 #include "passes/Passes.h"
 #include "runtime/artifact/GpuSymbols.h"
 
@@ -34,6 +36,10 @@ using namespace mlir;
 /// Of intermediate buffers, so that threads access whole segments of memory.
 static constexpr int64_t kSegmentBytes = 256;
 
+/// The threads of a block of a phase without blocks. Not 0: PTX has no numbers
+/// for an array of zeros.
+static constexpr int64_t kNoThreads = 32;
+
 /// Refuses what threads would execute several times, and assertions.
 static LogicalResult checkOperations(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
@@ -43,7 +49,7 @@ static LogicalResult checkOperations(func::FuncOp function) {
                        memref::DeallocOp>(op) ||
                    op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
                    op->hasTrait<OpTrait::IsTerminator>() ||
-                   isa<func::FuncOp>(op);
+                   isa<func::FuncOp>(op) || isAttention(op);
     if (!isKnown && !isMemoryEffectFree(op) &&
         !hasSingleEffect<MemoryEffects::Read>(op))
       return WalkResult(op->emitError("no code for '")
@@ -174,11 +180,17 @@ struct LowerKernelPhases
 
     std::string symbol = runtime::gpuSymbol(function.getSymName().str());
     Builder builder(function.getContext());
-    SmallVector<int64_t> launches, products, convolutions;
+    SmallVector<int64_t> launches;
+    // Of the phases that libraries compute, by their kind.
+    std::array<SmallVector<int64_t>, kNumLibraryPhases> words;
     // Of the launch that is being formed.
     SmallVector<PhaseCode> codes;
     int64_t threads = 0, sharedBytes = 0;
     auto finish = [&] {
+      if (codes.empty()) {
+        launches.append({0, kNoThreads});
+        return;
+      }
       func::FuncOp code =
           codes.size() == 1 ? codes.front().function : mergePhases(codes);
       int64_t blocks = 0;
@@ -196,14 +208,22 @@ struct LowerKernelPhases
     llvm::SmallPtrSet<Operation *, 16> shared = findShared(function);
     for (ArrayRef<size_t> numbers : divideAmongLaunches(function, phases)) {
       for (size_t i : numbers) {
-        auto describe = [&](auto description, SmallVector<int64_t> &words) {
+        auto describe = [&](auto description, size_t kind) {
           if (!description)
             return;
           description->phase = launches.size() / 2;
-          llvm::append_range(words, description->toWords());
+          llvm::append_range(words[kind], description->toWords());
         };
-        describe(phases[i].libraryProduct, products);
-        describe(phases[i].libraryConvolution, convolutions);
+        describe(phases[i].libraryProduct, 0);
+        describe(phases[i].libraryConvolution, 1);
+        describe(phases[i].libraryAttention, 2);
+        if (phases[i].kind == Phase::Kind::Library) {
+          if (!phases[i].libraryAttention)
+            return phases[i].ops.front()->emitError(
+                "expected operands that cuDNN supports, in contiguous parts of "
+                "the buffers of the kernel");
+          continue;
+        }
         PhaseCode code{emit(function, shared, phases[i], i, symbol, options),
                        phases[i].blocks};
         // Of the 48 KiB that each GPU has for a block.
@@ -219,17 +239,15 @@ struct LowerKernelPhases
     }
     // A kernel that computes nothing: no blocks are launched.
     if (launches.empty())
-      launches = {0, 32};
+      launches = {0, kNoThreads};
     // What is left describes the kernel.
     function.eraseBody();
     function.setPrivate();
     function->removeAttr(kNumBuffersAttr);
     function->setAttr(kLaunchesAttr, builder.getDenseI64ArrayAttr(launches));
-    if (!products.empty())
-      function->setAttr(kProductsAttr, builder.getDenseI64ArrayAttr(products));
-    if (!convolutions.empty())
-      function->setAttr(kConvolutionsAttr,
-                        builder.getDenseI64ArrayAttr(convolutions));
+    for (auto [kind, own] : llvm::zip_equal(kLibraryPhases, words))
+      if (!own.empty())
+        function->setAttr(kind.attribute, builder.getDenseI64ArrayAttr(own));
     function->setAttr(kGridAttr, builder.getI64IntegerAttr(1));
     return success();
   }

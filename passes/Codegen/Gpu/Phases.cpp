@@ -8,6 +8,7 @@
 #include "passes/Codegen/Gpu/ThreadBuilder.h"
 #include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/Product.h"
+#include "passes/Kernels/Grouping.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -451,6 +452,14 @@ std::vector<Phase> lockstep::splitPhases(func::FuncOp function,
               [](LoopStage &stage) -> Operation * { return stage.op; });
           addGroup(std::move(part), ops);
         }
+      continue;
+    }
+    if (isAttention(&op)) {
+      Phase &phase = phases.emplace_back();
+      phase.kind = Phase::Kind::Library;
+      phase.ops.push_back(&op);
+      phase.libraryAttention = describeAttention(&op);
+      phase.blocks = phase.threads = 0;
       continue;
     }
     if (std::optional<LoopGroup> group = getBranchGroup(op, aliases)) {

@@ -5,6 +5,7 @@
 
 #include "passes/Codegen/Codegen.h"
 #include "passes/Codegen/Gpu/EmitTiles.h"
+#include "passes/Codegen/Gpu/LibraryAttention.h"
 #include "passes/Codegen/Gpu/LibraryConvolution.h"
 #include "passes/Codegen/Gpu/LibraryProduct.h"
 #include "passes/Codegen/Gpu/UpdateNest.h"
@@ -51,7 +52,9 @@ struct Phase {
     /// share the loops of each operation.
     OneBlock,
     /// The threads of a block share a tile of a product.
-    Tiles
+    Tiles,
+    /// A library computes the only operation: there is no code.
+    Library
   };
   Kind kind = Kind::OneBlock;
   /// The operations in the entry block of the function.
@@ -67,6 +70,9 @@ struct Phase {
   std::optional<runtime::GpuProduct> libraryProduct;
   /// The same of a convolution.
   std::optional<runtime::GpuConvolution> libraryConvolution;
+  /// The description of the operation, for `Library`; none if the library does
+  /// not support its operands.
+  std::optional<runtime::GpuAttention> libraryAttention;
   /// The number of outer loops that are distributed, and of their iterations.
   unsigned depth = 0;
   int64_t iterations = 1;

@@ -6,63 +6,11 @@
 
 namespace lockstep::runtime {
 
-Expected<std::shared_ptr<CudaConvolutionLibrary>>
-CudaConvolutionLibrary::create(std::shared_ptr<CudaContext> context) {
-  Expected<const CudnnApi *> api = CudnnApi::load();
-  if (!api)
-    return api.status();
-  std::shared_ptr<CudaConvolutionLibrary> library(
-      new CudaConvolutionLibrary(**api, std::move(context)));
-  library->context->enter();
-  // For plans, and to say what is missing before the first step.
-  Expected<cudnnHandle_t> handle = library->handleFor(nullptr);
-  if (!handle)
-    return handle.status();
-  return library;
-}
+static constexpr CudaLibraryPhase::Kind convolutionKind = {
+    "cuDNN", "convolution", "--convolutions=cudnn"};
 
-CudaConvolutionLibrary::~CudaConvolutionLibrary() {
-  context->enter();
-  for (const auto &[stream, handle] : handles)
-    api.cudnnDestroy(handle);
-}
-
-Expected<cudnnHandle_t> CudaConvolutionLibrary::handleFor(CUstream stream) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (auto known = handles.find(stream); known != handles.end())
-    return known->second;
-  cudnnHandle_t handle = nullptr;
-  cudnnStatus_t status = api.cudnnCreate(&handle);
-  if (status != CUDNN_STATUS_SUCCESS)
-    return api.error("cudnnCreate", status);
-  status = api.cudnnSetStream(handle, stream);
-  if (status != CUDNN_STATUS_SUCCESS) {
-    Status error = api.error("cudnnSetStream", status);
-    api.cudnnDestroy(handle);
-    return error;
-  }
-  handles[stream] = handle;
-  return handle;
-}
-
-Expected<CudnnPlan>
-CudaConvolutionLibrary::plan(const GpuConvolution &convolution,
-                             const CudnnAlignments &alignments,
-                             std::string &refusal) {
-  Expected<cudnnHandle_t> handle = handleFor(nullptr);
-  if (!handle)
-    return handle.status();
-  std::lock_guard<std::mutex> lock(planning);
-  return planConvolution(api, {*handle, nullptr}, convolution, alignments,
-                         mostWorkspaceBytes, refusal);
-}
-
-static constexpr CudaLibraryPhase::Kind convolutionKind = {"cuDNN",
-                                                           "convolution"};
-
-CudaConvolution::CudaConvolution(
-    std::shared_ptr<CudaConvolutionLibrary> library,
-    const GpuConvolution &convolution)
+CudaConvolution::CudaConvolution(std::shared_ptr<CudnnLibrary> library,
+                                 const GpuConvolution &convolution)
     : CudaLibraryPhase(convolutionKind), library(std::move(library)),
       convolution(convolution) {}
 
@@ -91,7 +39,10 @@ CudaConvolution::prepare(std::span<std::byte *const> buffers) {
   auto known = plans.find(alignments);
   if (known == plans.end()) {
     std::string refused;
-    Expected<CudnnPlan> plan = library->plan(convolution, alignments, refused);
+    Expected<CudnnPlan> plan = library->plan([&](const CudnnTarget &target) {
+      return planConvolution(library->api, target, convolution, alignments,
+                             CudnnLibrary::mostWorkspaceBytes, refused);
+    });
     if (!plan)
       return plan.status();
     bool isRefused = !plan->plan.get();
@@ -121,8 +72,10 @@ Expected<bool> CudaConvolution::enqueue(std::span<std::byte *const> buffers,
       return false;
     plan = choice.plan.plan.get();
   }
+  std::array<const void *, 3> addresses{};
+  std::ranges::copy(addressesOf(buffers), addresses.begin());
   Expected<CudnnDescriptor> pack = packOperands(
-      api, addressesOf(buffers), reinterpret_cast<void *>(workspace));
+      api, convolutionNames, addresses, reinterpret_cast<void *>(workspace));
   if (!pack)
     return pack.status();
   cudnnStatus_t status = api.cudnnBackendExecute(*handle, plan, pack->get());

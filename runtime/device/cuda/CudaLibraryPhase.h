@@ -15,13 +15,15 @@
 
 namespace lockstep::runtime {
 
-/// A phase of a kernel that a library may compute, instead of a function.
+/// A phase of a kernel that a library may compute, instead of a function if
+/// there is one.
 /// Thread-safe.
 class CudaLibraryPhase {
 public:
-  /// What computes it, and what it is: "cuBLASLt" and "product".
+  /// What computes it, what it is, and the compiler's option that asks for it:
+  /// "cuBLASLt", "product" and "--products=cublaslt".
   struct Kind {
-    const char *library, *name;
+    const char *library, *name, *option;
   };
 
   explicit CudaLibraryPhase(const Kind &kind) : kind(kind) {}

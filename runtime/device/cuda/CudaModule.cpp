@@ -5,6 +5,8 @@
 #include "runtime/artifact/GpuProducts.h"
 #include "runtime/artifact/GpuSymbols.h"
 #include "runtime/artifact/KernelArguments.h"
+#include "runtime/device/cuda/CudaAttention.h"
+#include "runtime/device/cuda/CudaConvolutions.h"
 
 #include <algorithm>
 
@@ -176,17 +178,40 @@ Status CudaModule::addConvolutions(const artifact::Kernel &kernel,
       readLibraryPhases<GpuConvolution>(
           kernel, loaded.name, gpuConvolutionsSuffix, loaded.phases.size())
           .moveTo(convolutions));
-  if (!convolutions.empty() && !convolutionLibrary)
-    if (Status status =
-            CudaConvolutionLibrary::create(context).moveTo(convolutionLibrary);
-        !status.ok())
-      return status.withContext(fmt::format(
-          "kernel '{}' has convolutions for cuDNN (--convolutions=cudnn)",
-          loaded.name));
+  if (!convolutions.empty())
+    LOCKSTEP_RETURN_IF_ERROR(
+        needCudnn(leastCudnnVersion, loaded,
+                  "convolutions for cuDNN (--convolutions=cudnn)"));
   for (const GpuConvolution &convolution : convolutions)
     loaded.phases[convolution.phase].byLibrary =
-        std::make_unique<CudaConvolution>(convolutionLibrary, convolution);
+        std::make_unique<CudaConvolution>(cudnn, convolution);
   return Status();
+}
+
+Status CudaModule::addAttention(const artifact::Kernel &kernel,
+                                CudaKernel &loaded) const {
+  std::vector<GpuAttention> attentions;
+  LOCKSTEP_RETURN_IF_ERROR(readLibraryPhases<GpuAttention>(kernel, loaded.name,
+                                                           gpuAttentionSuffix,
+                                                           loaded.phases.size())
+                               .moveTo(attentions));
+  if (!attentions.empty())
+    LOCKSTEP_RETURN_IF_ERROR(
+        needCudnn(leastCudnnForAttention, loaded,
+                  "attention for cuDNN (--attention=cudnn)"));
+  for (const GpuAttention &attention : attentions)
+    loaded.phases[attention.phase].byLibrary =
+        std::make_unique<CudaAttention>(cudnn, attention);
+  return Status();
+}
+
+Status CudaModule::needCudnn(size_t leastVersion, const CudaKernel &loaded,
+                             std::string_view what) const {
+  Status status = CudnnApi::load(leastVersion).status();
+  if (status.ok() && !cudnn)
+    status = CudnnLibrary::create(context).moveTo(cudnn);
+  return status.withContext(
+      fmt::format("kernel '{}' has {}", loaded.name, what));
 }
 
 Expected<KernelHandle>
@@ -212,7 +237,7 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
   CudaKernel loaded;
   loaded.name = code;
   for (uint32_t phase = 0; phase < launches.size() / 2; ++phase) {
-    // No function either: nothing is computed.
+    // No function either: nothing is computed, unless a library does it.
     if (launches[2 * phase] == 0) {
       loaded.phases.emplace_back();
       continue;
@@ -225,6 +250,7 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
   }
   LOCKSTEP_RETURN_IF_ERROR(addProducts(kernel, loaded));
   LOCKSTEP_RETURN_IF_ERROR(addConvolutions(kernel, loaded));
+  LOCKSTEP_RETURN_IF_ERROR(addAttention(kernel, loaded));
   const CudaKernel &kept =
       kernels.emplace(code, std::move(loaded)).first->second;
   return static_cast<KernelHandle>(&kept);
@@ -246,7 +272,8 @@ std::string CudaModule::note() const {
   std::map<std::string_view, Refused> refused;
   for (const auto &[code, kernel] : kernels)
     for (const CudaKernel::Phase &phase : kernel.phases) {
-      if (!phase.byLibrary)
+      // Without a function, what the library refuses is an error of the run.
+      if (!phase.byLibrary || !phase.function)
         continue;
       const CudaLibraryPhase::Kind &kind = phase.byLibrary->kind;
       Refused &ofKind = refused[kind.library];

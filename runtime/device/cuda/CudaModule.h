@@ -5,8 +5,9 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/CudaContext.h"
-#include "runtime/device/cuda/CudaConvolutions.h"
+#include "runtime/device/cuda/CudaLibraryPhase.h"
 #include "runtime/device/cuda/CudaProducts.h"
+#include "runtime/device/cuda/CudnnLibrary.h"
 
 #include <map>
 #include <memory>
@@ -24,14 +25,17 @@ struct CudaKernel {
     /// What computes the phase where a library supports it; null: nothing does
     /// but the function.
     std::unique_ptr<CudaLibraryPhase> byLibrary = nullptr;
+
+    /// Whether nothing is computed.
+    bool isEmpty() const { return blocks == 0 && !byLibrary; }
   };
   std::string name;
   /// Executed one after the other.
   std::vector<Phase> phases;
 };
 
-/// The kernels of an artifact, as described in GpuSymbols.h, GpuProducts.h
-/// and GpuConvolutions.h.
+/// The kernels of an artifact, as described in GpuSymbols.h, GpuProducts.h,
+/// GpuConvolutions.h and GpuAttention.h.
 class CudaModule final : public Module {
 public:
   /// Errors: those of `chooseCudaImage`, and what the driver says about an
@@ -66,6 +70,11 @@ private:
   Status addProducts(const artifact::Kernel &kernel, CudaKernel &loaded) const;
   Status addConvolutions(const artifact::Kernel &kernel,
                          CudaKernel &loaded) const;
+  Status addAttention(const artifact::Kernel &kernel, CudaKernel &loaded) const;
+  /// Loads cuDNN of this version, or a newer one. Error: there is none, after
+  /// what needs it of a kernel.
+  Status needCudnn(size_t leastVersion, const CudaKernel &loaded,
+                   std::string_view what) const;
 
   std::shared_ptr<CudaContext> context;
   CUmodule module = nullptr;
@@ -77,7 +86,7 @@ private:
   mutable std::map<std::string, CudaKernel> kernels;
   /// Null until a kernel needs them.
   mutable std::shared_ptr<CudaProductLibrary> productLibrary;
-  mutable std::shared_ptr<CudaConvolutionLibrary> convolutionLibrary;
+  mutable std::shared_ptr<CudnnLibrary> cudnn;
 };
 
 } // namespace lockstep::runtime

@@ -179,7 +179,8 @@ CudaProduct::create(std::shared_ptr<CudaProductLibrary> library,
   return created;
 }
 
-static constexpr CudaLibraryPhase::Kind productKind = {"cuBLASLt", "product"};
+static constexpr CudaLibraryPhase::Kind productKind = {"cuBLASLt", "product",
+                                                       "--products=cublaslt"};
 
 CudaProduct::CudaProduct(std::shared_ptr<CudaProductLibrary> library,
                          const GpuProduct &product)

@@ -2,7 +2,7 @@
 
 #include "runtime/device/cuda/CudaQueue.h"
 
-#include "runtime/device/cuda/CudaConvolutions.h"
+#include "runtime/device/cuda/CudnnLibrary.h"
 #include "runtime/device/cuda/ReduceShape.h"
 #include "runtime/schema/Types.h"
 
@@ -107,6 +107,15 @@ uint64_t CudaQueue::progress() const {
   return std::max(ofGraph, count - uint32_t(uint32_t(count) - load(oneByOne)));
 }
 
+/// The error of a phase that nothing but a library can compute.
+static Status refused(CudaLibraryPhase &phase) {
+  return unsupported(
+      fmt::format("this {} is not supported: {}; compile without {}, so that "
+                  "generated code computes it",
+                  phase.kind.name, phase.refusal().value_or("no reason given"),
+                  phase.kind.option));
+}
+
 void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
                        std::span<std::byte *const> buffers,
                        std::span<const int64_t> scalars) {
@@ -135,7 +144,7 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
     noteLaunch(kernel.name);
     for (phase = 0; phase < kernel.phases.size(); ++phase) {
       const CudaKernel::Phase &next = kernel.phases[phase];
-      if (next.blocks == 0)
+      if (next.isEmpty())
         continue;
       byLibrary = next.byLibrary != nullptr;
       if (byLibrary) {
@@ -144,6 +153,9 @@ void CudaQueue::launch(KernelHandle handle, uint32_t /*grid*/,
           return failInLibrary(isEnqueued.status().withContext(describe()));
         if (*isEnqueued)
           continue;
+        if (!next.function)
+          return failInLibrary(
+              refused(*next.byLibrary).withContext(describe()));
         byLibrary = false;
       }
       CUresult result = api.cuLaunchKernel(
@@ -165,10 +177,9 @@ Expected<bool> CudaQueue::compute(CudaLibraryPhase &phase,
   if (*bytes > workspaceBytes) {
     // The smaller ones are kept for what is enqueued or recorded with them;
     // doubling keeps them few.
-    uint64_t size =
-        std::max({*bytes, leastWorkspaceBytes,
-                  std::min(2 * workspaceBytes,
-                           CudaConvolutionLibrary::mostWorkspaceBytes)});
+    uint64_t size = std::max(
+        {*bytes, leastWorkspaceBytes,
+         std::min(2 * workspaceBytes, CudnnLibrary::mostWorkspaceBytes)});
     CUdeviceptr larger = 0;
     LOCKSTEP_RETURN_IF_ERROR(context->allocate(size).moveTo(larger));
     workspaces.push_back(larger);

@@ -1,4 +1,4 @@
-//===- CudnnApi.cpp - NVIDIA's library for convolutions -------------------===//
+//===- CudnnApi.cpp - NVIDIA's cuDNN, for parts of kernels ----------------===//
 
 #include "runtime/device/cuda/CudnnApi.h"
 
@@ -8,30 +8,30 @@
 
 namespace lockstep::runtime {
 
-static Expected<const CudnnApi *> loadLibrary() {
+/// The library of this machine; else what there is instead of it: "found none".
+static Status loadLibrary(CudnnApi &api) {
   void *library = ::dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return unsupported(
-        fmt::format("expected NVIDIA's cuDNN {} or newer, found none: {}",
-                    dottedVersion(leastCudnnVersion), ::dlerror()));
-  static CudnnApi api;
-  FunctionFinder finder(
-      library, fmt::format("expected NVIDIA's cuDNN {} or newer, found one",
-                           dottedVersion(leastCudnnVersion)));
+    return unsupported(fmt::format("found none: {}", ::dlerror()));
+  FunctionFinder finder(library, "found one");
 #define LOCKSTEP_CUDNN_FIND(name) finder.find(#name, api.name);
   LOCKSTEP_CUDNN_FUNCTIONS(LOCKSTEP_CUDNN_FIND)
 #undef LOCKSTEP_CUDNN_FIND
-  LOCKSTEP_RETURN_IF_ERROR(finder.status());
-  if (size_t version = api.cudnnGetVersion(); version < leastCudnnVersion)
-    return unsupported(
-        fmt::format("expected NVIDIA's cuDNN {} or newer, found {}",
-                    dottedVersion(leastCudnnVersion), dottedVersion(version)));
-  return &api;
+  return finder.status();
 }
 
-Expected<const CudnnApi *> CudnnApi::load() {
-  static const Expected<const CudnnApi *> api = loadLibrary();
-  return api;
+Expected<const CudnnApi *> CudnnApi::load(size_t leastVersion) {
+  static CudnnApi api;
+  static const Status loaded = loadLibrary(api);
+  Status status = loaded;
+  if (status.ok())
+    if (size_t version = api.cudnnGetVersion(); version < leastVersion)
+      status = unsupported(fmt::format("found {}", dottedVersion(version)));
+  if (status.ok())
+    return &api;
+  return unsupported(fmt::format("expected NVIDIA's cuDNN {} or newer, {}",
+                                 dottedVersion(leastVersion),
+                                 status.message()));
 }
 
 Status CudnnApi::error(std::string_view call, cudnnStatus_t status) const {

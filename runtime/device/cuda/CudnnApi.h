@@ -1,4 +1,4 @@
-//===- CudnnApi.h - NVIDIA's library for convolutions -----------*- C++ -*-===//
+//===- CudnnApi.h - NVIDIA's cuDNN, for parts of kernels --------*- C++ -*-===//
 //
 // The library is loaded with the first artifact that needs it.
 //
@@ -28,10 +28,14 @@ namespace lockstep::runtime {
   X(cudnnBackendFinalize)                                                      \
   X(cudnnBackendExecute)
 
+/// The first version with this interface.
+inline constexpr size_t leastCudnnVersion = 90000;
+
 /// Never unloaded.
 struct CudnnApi {
   /// The library of this machine. Errors: there is none, or it is too old.
-  static Expected<const CudnnApi *> load();
+  static Expected<const CudnnApi *>
+  load(size_t leastVersion = leastCudnnVersion);
 
   /// The error of a call: "cudnnBackendFinalize: CUDNN_STATUS_BAD_PARAM", and
   /// what the library says about it.
@@ -47,9 +51,6 @@ inline bool isRefusal(cudnnStatus_t status) {
   return status >= CUDNN_STATUS_NOT_SUPPORTED &&
          status < CUDNN_STATUS_INTERNAL_ERROR;
 }
-
-/// Earlier libraries are refused: the first one with this interface.
-inline constexpr size_t leastCudnnVersion = 90000;
 
 } // namespace lockstep::runtime
 

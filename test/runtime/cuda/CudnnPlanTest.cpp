@@ -1,14 +1,20 @@
-//===- CudnnPlanTest.cpp - what NVIDIA's cuDNN plans for convolutions -----===//
+//===- CudnnPlanTest.cpp - what NVIDIA's cuDNN plans ----------------------===//
 //
 // With cuDNN 9.8 or newer: it plans for a GPU that is not there, of which it
 // gets the properties. Skipped without it; docs/cuda.md says how to try it.
 //
+// Plans of attention need more: cuDNN 9.16, NVRTC, which compiles them, and a
+// driver that loads the result, as that of cudnn_driver.c does.
+//
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/CudnnPlan.h"
+#include "runtime/device/cuda/CudnnAttentionGraph.h"
+#include "runtime/device/cuda/CudnnConvolutionGraph.h"
 
-#include <string_view>
+#include <string>
 
+#include <dlfcn.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 using namespace lockstep::runtime;
@@ -17,19 +23,24 @@ using lockstep::artifact::ElementType;
 namespace {
 
 /// In the form of CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION.
-constexpr std::string_view h200 =
-    R"({"deviceName": "NVIDIA H200", "deviceVer": 900, "driverVer": 13000,
-        "maxGridSize": [2147483647, 65535, 65535],
-        "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536,
-        "multiProcessorCount": 132, "warpSize": 32,
-        "maxSharedMemoryPerBlock": 49152,
-        "maxSharedMemoryPerBlockOptin": 232448,
-        "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
-        "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024,
-        "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
-        "supportCoopLaunch": 1, "totalGlobalMem": 150000000000,
-        "smClockRateKHz": 1980000, "memClockRateKHz": 3201000,
-        "memoryBusWidth": 6144, "l2CacheSize": 62914560, "cudaDeviceId": 0})";
+std::string propertiesOf(const char *name, int capability, int processors,
+                         int sharedMemory) {
+  return fmt::format(
+      R"({{"deviceName": "{}", "deviceVer": {}, "driverVer": 13000,
+           "maxGridSize": [2147483647, 65535, 65535],
+           "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536,
+           "multiProcessorCount": {}, "warpSize": 32,
+           "maxSharedMemoryPerBlock": 49152,
+           "maxSharedMemoryPerBlockOptin": {},
+           "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
+           "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024,
+           "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
+           "supportCoopLaunch": 1, "totalGlobalMem": 80000000000,
+           "smClockRateKHz": 1500000, "memClockRateKHz": 3000000,
+           "memoryBusWidth": 5120, "l2CacheSize": 41943040,
+           "cudaDeviceId": 0}})",
+      name, capability, processors, sharedMemory);
+}
 
 /// The order of outputs and inputs of a filter in memory, behind its height and
 /// width or around them.
@@ -74,6 +85,11 @@ protected:
     constexpr size_t leastVersion = 90800;
     if (api->cudnnGetVersion() < leastVersion)
       GTEST_SKIP() << "cuDNN is older than 9.8";
+    setProperties(propertiesOf("NVIDIA H200", 900, 132, 232448));
+  }
+
+  /// Plans are for a GPU with these.
+  void setProperties(const std::string &json) {
     cudnnBackendDescriptor_t created = nullptr;
     cudnnStatus_t status = api->cudnnBackendCreateDescriptor(
         CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &created);
@@ -81,7 +97,7 @@ protected:
       properties = CudnnDescriptor(*api, created);
       status = api->cudnnBackendSetAttribute(
           created, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
-          int64_t(h200.size()), h200.data());
+          int64_t(json.size()), json.data());
     }
     if (status == CUDNN_STATUS_SUCCESS)
       status = api->cudnnBackendFinalize(created);
@@ -144,6 +160,148 @@ TEST_F(CudnnPlans, ofFactorsOf32Bits) {
         it.roundsFactors = rounds;
         expectPlans(it);
       }
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Of the gradient of an attention. Each tensor has its own buffer, with
+/// [examples, positions, heads, size of a head] one after the other.
+GpuAttention makeGradient(ElementType type, std::array<uint64_t, 2> batch,
+                          uint64_t queries, uint64_t keys, uint64_t size,
+                          bool isCausal) {
+  auto [examples, heads] = batch;
+  GpuAttention it;
+  it.kind = GpuAttention::Gradient;
+  it.isCausal = isCausal;
+  it.scaleBits = std::bit_cast<uint64_t>(0.125);
+  uint64_t buffer = 0;
+  for (const AttentionOperand &operand : attentionOperands(it.kind)) {
+    GpuTensor &tensor = it.*operand.tensor;
+    tensor.buffer = buffer++;
+    bool isOfKeys = operand.name == AttentionName::Key ||
+                    operand.name == AttentionName::Value ||
+                    operand.name == AttentionName::KeyGradient ||
+                    operand.name == AttentionName::ValueGradient;
+    uint64_t positions = isOfKeys ? keys : queries;
+    if (operand.name == AttentionName::Statistics) {
+      tensor.element = uint64_t(ElementType::f32);
+      tensor.sizes = {examples, heads, positions, 1};
+      tensor.strides = {int64_t(heads * positions), int64_t(positions), 1, 1};
+      continue;
+    }
+    tensor.element = uint64_t(type);
+    tensor.sizes = {examples, heads, positions, size};
+    tensor.strides = {int64_t(positions * heads * size), int64_t(size),
+                      int64_t(heads * size), 1};
+  }
+  return it;
+}
+
+class CudnnAttentionPlans : public CudnnPlans {
+protected:
+  /// Plans of both kinds. Skips the test if the library lacks what it compiles
+  /// code with.
+  void expectPlans(GpuAttention attention) {
+    for (auto kind : {GpuAttention::Forward, GpuAttention::Gradient}) {
+      attention.kind = kind;
+      expectPlan(attention);
+      if (IsSkipped() || HasFatalFailure())
+        return;
+    }
+  }
+
+private:
+  void expectPlan(const GpuAttention &attention) {
+    auto unsupported =
+        findUnsupportedAttention(attention, api->cudnnGetVersion());
+    if (unsupported && api->cudnnGetVersion() < 91600)
+      GTEST_SKIP() << *unsupported;
+    ASSERT_FALSE(unsupported) << *unsupported;
+    constexpr uint64_t most = uint64_t(256) << 20;
+    std::string refusal;
+    Expected<CudnnPlan> plan = planAttention(*api, {nullptr, properties.get()},
+                                             attention, most, refusal);
+    ASSERT_TRUE(plan) << plan.status().message();
+    if (!plan->plan.get() && !canCompile())
+      GTEST_SKIP() << "cuDNN cannot compile: there is no NVRTC, or no driver "
+                      "that loads code without a GPU";
+    auto [examples, heads, queries, size] = attention.query.sizes;
+    EXPECT_TRUE(plan->plan.get())
+        << refusal << ": "
+        << (attention.kind == GpuAttention::Forward ? "" : "gradient of ")
+        << examples << "x" << heads << "x" << queries << "x" << size << ", "
+        << attention.key.sizes[2] << " keys, causal: " << attention.isCausal;
+    // An element of 16 bits for each query and key, in whole blocks: by this,
+    // parts of the examples are chosen.
+    constexpr uint64_t other = 4096, block = 128;
+    auto up = [](uint64_t positions) {
+      return (positions + block - 1) / block * block;
+    };
+    uint64_t expected = other;
+    if (attention.kind == GpuAttention::Gradient)
+      expected +=
+          2 * examples * heads * up(queries) * up(attention.key.sizes[2]);
+    EXPECT_LE(plan->workspaceBytes, expected);
+  }
+
+  /// Whether what the library has compiled can be loaded. It opens NVRTC when
+  /// it is asked for engines.
+  static bool canCompile() {
+    auto isLoaded = [](const char *name) {
+      return dlopen(name, RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+    };
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    return driver && dlsym(driver, "lockstepLoadsCode") &&
+           (isLoaded("libnvrtc.so.13") || isLoaded("libnvrtc.so.12"));
+  }
+};
+
+/// What a translator of sentences or a language model has.
+TEST_F(CudnnAttentionPlans, ofTransformers) {
+  const std::string targets[] = {propertiesOf("A100", 800, 108, 166912),
+                                 propertiesOf("H200", 900, 132, 232448),
+                                 propertiesOf("B200", 1000, 148, 232448)};
+  for (const std::string &target : targets) {
+    setProperties(target);
+    for (ElementType type : {ElementType::bf16, ElementType::f16})
+      for (bool isCausal : {false, true})
+        for (uint64_t size : {64, 128})
+          if (!IsSkipped() && !HasFatalFailure())
+            expectPlans(
+                makeGradient(type, {8, 12}, 1024, 1024, size, isCausal));
+  }
+}
+
+/// Sizes that are not multiples of what a block computes, and layouts.
+TEST_F(CudnnAttentionPlans, ofOtherSizes) {
+  constexpr uint64_t size = 64;
+  for (bool isCausal : {false, true})
+    for (auto [queries, keys] : {std::pair<uint64_t, uint64_t>(1, 64),
+                                 {64, 1},
+                                 {100, 100},
+                                 {33, 77},
+                                 {512, 300}})
+      if (!IsSkipped() && !HasFatalFailure())
+        expectPlans(makeGradient(ElementType::bf16, {2, 3}, queries, keys, size,
+                                 isCausal));
+  for (uint64_t head : {8, 32, 40, 72, 96})
+    if (!IsSkipped() && !HasFatalFailure())
+      expectPlans(makeGradient(ElementType::bf16, {1, 1}, 128, 128, head,
+                               /*isCausal=*/true));
+}
+
+/// Query, key and value, and their gradients, in one buffer.
+TEST_F(CudnnAttentionPlans, ofInterleavedOperands) {
+  GpuAttention it =
+      makeGradient(ElementType::bf16, {4, 8}, 256, 256, 64, /*isCausal=*/true);
+  for (GpuTensor *tensor : {&it.query, &it.key, &it.value, &it.queryGradient,
+                            &it.keyGradient, &it.valueGradient}) {
+    tensor->strides[0] *= 3;
+    tensor->strides[2] *= 3;
+  }
+  expectPlans(it);
 }
 
 } // namespace

@@ -1,10 +1,12 @@
 //===- ApiCudnn.cpp - cuDNN without GPUs ----------------------------------===//
 //
 // The functions of libcudnn.so.9 that the device `cuda` calls, for graphs of
-// one convolution, or of the gradient of its filter. Descriptors have their
+// one convolution, or of the gradient of its filter, and for those of matrix
+// products and other operations that describe attention. Descriptors have their
 // attributes by name, and those that describe others need them until they are
-// destroyed themselves. Sums are f64, and rounded to f32, then to the type of
-// the result. Operands that are not aligned to 16 bytes are not supported.
+// destroyed themselves. Sums of convolutions are f64, and rounded to f32, then
+// to the type of the result. Operands that are not aligned to 16 bytes are not
+// supported.
 //
 // Some of the engines that it recommends must not be used for training: they
 // fail when they are executed.
@@ -12,7 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Api.h"
-#include "CudnnGraphs.h"
+#include "CudnnCalls.h"
+#include "CudnnOperations.h"
 
 using namespace lockstep::standin;
 
@@ -32,7 +35,7 @@ struct Engine {
   bool isBroken = false;
 };
 
-const std::vector<Engine> &engines() {
+const std::vector<Engine> &convolutionEngines() {
   static const std::vector<Engine> all = {
       {{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC},
        4096,
@@ -54,14 +57,35 @@ const std::vector<Engine> &engines() {
   return all;
 }
 
+/// Their working memory depends on the graph.
+const std::vector<Engine> &operationEngines() {
+  static const std::vector<Engine> all = {
+      {{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC},
+       0,
+       /*isFallback=*/false,
+       /*isUsable=*/false},
+      {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE},
+       0,
+       /*isFallback=*/false,
+       /*isUsable=*/false,
+       /*isBroken=*/true},
+      {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 0}};
+  return all;
+}
+
+/// Those for a final graph.
+const std::vector<Engine> &enginesFor(const Descriptor &graph) {
+  return convolutionOf(graph) ? convolutionEngines() : operationEngines();
+}
+
 thread_local std::string lastError;
 
-cudnnStatus_t fail(cudnnStatus_t status, const char *reason) {
+cudnnStatus_t fail(cudnnStatus_t status, const std::string &reason) {
   lastError = reason;
   return status;
 }
 
-cudnnStatus_t bad(const char *reason) {
+cudnnStatus_t bad(const std::string &reason) {
   return fail(CUDNN_STATUS_BAD_PARAM, reason);
 }
 
@@ -73,6 +97,7 @@ uint64_t sizeOf(cudnnBackendAttributeType_t type) {
   case CUDNN_TYPE_BACKEND_DESCRIPTOR:
     return 8;
   case CUDNN_TYPE_CHAR:
+  case CUDNN_TYPE_BOOLEAN:
     return 1;
   default:
     return 4;
@@ -87,13 +112,32 @@ bool isSupported(const Convolution &convolution) {
          convolution.result.alignment >= int64_t(leastAlignment);
 }
 
+const Descriptor *graphOf(const Descriptor &heuristic) {
+  return readDescriptor(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
+                        CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+}
+
+cudnnStatus_t checkHeuristic(const Descriptor &heuristic) {
+  const Descriptor *graph = graphOf(heuristic);
+  if (!graph)
+    return bad("heuristic");
+  std::string reason;
+  if (std::optional<Convolution> convolution = convolutionOf(*graph))
+    reason = isSupported(*convolution) ? "" : "alignment";
+  else
+    reason = operationsOf(*graph)->unsupported();
+  return reason.empty() ? CUDNN_STATUS_SUCCESS
+                        : fail(CUDNN_STATUS_NOT_SUPPORTED, reason);
+}
+
 /// The numbers of the engines that a final heuristic recommends.
 std::vector<size_t> recommended(const Descriptor &heuristic) {
+  const std::vector<Engine> &engines = enginesFor(*graphOf(heuristic));
   auto mode = readOne<cudnnBackendHeurMode_t>(
       heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE);
   std::vector<size_t> found;
-  for (size_t i = 0; i < engines().size(); ++i)
-    if (engines()[i].isFallback == (mode == CUDNN_HEUR_MODE_FALLBACK))
+  for (size_t i = 0; i < engines.size(); ++i)
+    if (engines[i].isFallback == (mode == CUDNN_HEUR_MODE_FALLBACK))
       found.push_back(i);
   return found;
 }
@@ -103,40 +147,51 @@ const Descriptor *configurationOf(const Descriptor &plan) {
                         CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
+/// Of a configuration, or of its engine.
+const Engine &engineOf(const Descriptor &descriptor) {
+  return enginesFor(*descriptor.graph)[descriptor.engine];
+}
+
+uint64_t workspaceOf(const Descriptor &configuration) {
+  if (convolutionOf(*configuration.graph))
+    return engineOf(configuration).workspaceBytes;
+  return operationsOf(*configuration.graph)->workspaceBytes();
+}
+
 cudnnStatus_t checkFinal(const Descriptor &descriptor) {
   switch (descriptor.type) {
   case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
     return readTensor(&descriptor) ? CUDNN_STATUS_SUCCESS : bad("tensor");
   case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
+  case CUDNN_BACKEND_MATMUL_DESCRIPTOR:
+  case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
+  case CUDNN_BACKEND_REDUCTION_DESCRIPTOR:
   case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
     return CUDNN_STATUS_SUCCESS;
   case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
   case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
     return readConvolution(descriptor) ? CUDNN_STATUS_SUCCESS
                                        : bad("operation");
+  case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
+  case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
+  case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
+  case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
+    return readOperation(descriptor) ? CUDNN_STATUS_SUCCESS : bad("operation");
   case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
     return readOne<cudnnHandle_t>(descriptor, CUDNN_ATTR_OPERATIONGRAPH_HANDLE,
                                   CUDNN_TYPE_HANDLE) &&
-                   convolutionOf(descriptor)
+                   (convolutionOf(descriptor) || operationsOf(descriptor))
                ? CUDNN_STATUS_SUCCESS
                : bad("graph");
-  case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR: {
-    const Descriptor *graph =
-        readDescriptor(descriptor, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
-                       CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    if (!graph)
-      return bad("heuristic");
-    return isSupported(*convolutionOf(*graph))
-               ? CUDNN_STATUS_SUCCESS
-               : fail(CUDNN_STATUS_NOT_SUPPORTED, "alignment");
-  }
+  case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
+    return checkHeuristic(descriptor);
   case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: {
     const Descriptor *configuration = configurationOf(descriptor);
     if (!configuration ||
         !readOne<cudnnHandle_t>(descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE,
                                 CUDNN_TYPE_HANDLE))
       return bad("plan");
-    return engines()[configuration->engine].isBroken
+    return engineOf(*configuration).isBroken
                ? fail(CUDNN_STATUS_INTERNAL_ERROR, "compilation")
                : CUDNN_STATUS_SUCCESS;
   }
@@ -154,7 +209,7 @@ void copyValues(const std::vector<Value> &values, int64_t requested,
 
 } // namespace
 
-size_t cudnnGetVersion() { return 91000; }
+size_t cudnnGetVersion() { return DriverOptions::get().cudnnVersion; }
 
 const char *cudnnGetErrorString(cudnnStatus_t status) {
   switch (status) {
@@ -257,9 +312,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
           filled[i]->type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)
         return bad("configuration");
       filled[i]->engine = numbers[size_t(i)];
-      filled[i]->graph =
-          readDescriptor(*asked, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
-                         CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+      filled[i]->graph = graphOf(*asked);
       filled[i]->isFinal = true;
     }
     return CUDNN_STATUS_SUCCESS;
@@ -269,20 +322,20 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
         filled[0]->type != CUDNN_BACKEND_ENGINE_DESCRIPTOR)
       return bad("engine");
     filled[0]->engine = asked->engine;
+    filled[0]->graph = asked->graph;
     filled[0]->isFinal = true;
     *count = 1;
     return CUDNN_STATUS_SUCCESS;
   case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
     if (type != CUDNN_TYPE_NUMERICAL_NOTE)
       return bad("note");
-    copyValues(engines()[asked->engine].notes, requested, count, values);
+    copyValues(engineOf(*asked).notes, requested, count, values);
     return CUDNN_STATUS_SUCCESS;
   case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
     if (type != CUDNN_TYPE_INT64)
       return bad("bytes");
-    copyValues<int64_t>(
-        {int64_t(engines()[configurationOf(*asked)->engine].workspaceBytes)},
-        requested, count, values);
+    copyValues<int64_t>({int64_t(workspaceOf(*configurationOf(*asked)))},
+                        requested, count, values);
     return CUDNN_STATUS_SUCCESS;
   default:
     return bad("name");
@@ -324,34 +377,18 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
       !known.contains(configuration->graph) || !stream ||
       stream->context != context || currentContext() != context)
     return bad("plan");
-  std::optional<Convolution> convolution = convolutionOf(*configuration->graph);
-  const Engine &engine = engines()[configuration->engine];
-  if (!convolution || !engine.isUsable)
+  const Engine &engine = engineOf(*configuration);
+  if (!engine.isUsable)
     return bad("engine");
-  auto names =
-      read<int64_t>(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64);
-  auto addresses = read<void *>(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-                                CUDNN_TYPE_VOID_PTR);
-  auto workspace = readOne<void *>(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
-                                   CUDNN_TYPE_VOID_PTR);
-  if (names.size() != addresses.size() || !workspace ||
-      !isOf(context, *workspace, engine.workspaceBytes))
+  uint64_t bytes = workspaceOf(*configuration);
+  std::optional<VariantPack> operands = readPack(pack);
+  if (!operands || !isOf(context, operands->workspace, bytes))
     return bad("variant pack");
-  std::array<std::byte *, 3> places{};
-  const Tensor *tensors[] = {&convolution->image, &convolution->filter,
-                             &convolution->result};
-  for (size_t i = 0; i < places.size(); ++i) {
-    auto name = std::find(names.begin(), names.end(), tensors[i]->name);
-    if (name == names.end())
-      return bad("operand");
-    void *address = addresses[size_t(name - names.begin())];
-    if (!isOf(context, address, tensors[i]->bytes()))
-      return bad("memory");
-    places[i] = hostOf(address);
-  }
-  bool rounds = convolution->image.type == Float::F32 && !engine.isFallback;
-  submitCall(
-      context, stream, *workspace, engine.workspaceBytes,
-      [=, convolution = *convolution] { convolution.execute(places, rounds); });
+  std::function<void()> compute;
+  if (std::string reason = prepareCall(*configuration->graph, engine.isFallback,
+                                       context, *operands, compute);
+      !reason.empty())
+    return bad(reason);
+  submitCall(context, stream, operands->workspace, bytes, compute);
   return CUDNN_STATUS_SUCCESS;
 }

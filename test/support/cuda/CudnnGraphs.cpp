@@ -28,11 +28,28 @@ std::optional<Tensor> readTensor(const Descriptor *descriptor) {
     tensor.type = Float::BF16;
     break;
   case CUDNN_DATA_FLOAT:
-    tensor.type = Float::F32;
+    break;
+  case CUDNN_DATA_INT32:
+    tensor.content = Tensor::Content::Index;
+    break;
+  case CUDNN_DATA_BOOLEAN:
+    tensor.content = Tensor::Content::Condition;
     break;
   default:
     return std::nullopt;
   }
+  auto is = [&](cudnnBackendAttributeName_t attribute) {
+    return readOne<uint8_t>(*descriptor, attribute, CUDNN_TYPE_BOOLEAN) == 1;
+  };
+  bool isVirtual = is(CUDNN_ATTR_TENSOR_IS_VIRTUAL),
+       isByValue = is(CUDNN_ATTR_TENSOR_IS_BY_VALUE);
+  if (isVirtual)
+    tensor.place = Tensor::Place::Virtual;
+  if (isByValue)
+    tensor.place = Tensor::Place::ByValue;
+  if ((isVirtual && isByValue) ||
+      (!isVirtual && tensor.content != Tensor::Content::Number))
+    return std::nullopt;
   for (size_t i = 0; i < 4; ++i) {
     if (sizes[i] < 1 || strides[i] < 1)
       return std::nullopt;
@@ -140,6 +157,9 @@ std::optional<Convolution> readConvolution(const Descriptor &operation) {
        beta = readOne<float>(operation, names.beta, CUDNN_TYPE_FLOAT);
   if (!image || !filter || !result || !windows || alpha != 1 || beta != 0)
     return std::nullopt;
+  for (const Tensor *each : {&*image, &*filter, &*result})
+    if (each->place != Tensor::Place::InMemory)
+      return std::nullopt;
   convolution.image = *image;
   convolution.filter = *filter;
   convolution.result = *result;

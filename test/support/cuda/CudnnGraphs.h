@@ -85,9 +85,18 @@ inline const Descriptor *readDescriptor(const Descriptor &descriptor,
 }
 
 struct Tensor {
+  /// Within graphs, there are also indices and conditions, which are then
+  /// floats of 32 bits.
+  enum class Content { Number, Index, Condition };
+  enum class Place { InMemory, Virtual, ByValue };
+
   Float type = Float::F32;
+  Content content = Content::Number;
+  Place place = Place::InMemory;
   std::array<int64_t, 4> sizes{}, strides{};
   int64_t name = 0, alignment = 0;
+
+  bool operator==(const Tensor &) const = default;
 
   int64_t at(int64_t a, int64_t b, int64_t c, int64_t d) const {
     return a * strides[0] + b * strides[1] + c * strides[2] + d * strides[3];

@@ -4,6 +4,7 @@
 // LOCKSTEP_CUDA_DEVICES     their number; by default 1
 // LOCKSTEP_CUDA_CAPABILITY  by default 9.0
 // LOCKSTEP_CUDA_MEMORY      bytes of a device; by default 8 GiB
+// LOCKSTEP_CUDA_CUDNN       the version of cuDNN; by default 91900
 // LOCKSTEP_CUDA_FAIL        faults, separated by commas, each KIND:N:
 //   alloc:N   the N-th allocation of memory fails, as if there were no more
 //   load:N    the N-th module is refused
@@ -74,6 +75,7 @@ struct DriverOptions {
   /// Ten times the compute capability.
   unsigned capability = 90;
   uint64_t memory = uint64_t(8) << 30;
+  size_t cudnnVersion = 91900;
   Injection alloc, load, launch, fault, graph, lost, ecc, transfer, product,
       refused, link;
   CallCounts calls;

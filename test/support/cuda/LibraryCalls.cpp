@@ -4,6 +4,7 @@
 
 #include "MemoryTable.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -79,6 +80,12 @@ void store(std::byte *to, Float type, double value) {
   case Float::F64:
     return write(value);
   }
+}
+
+float roundTo(float value, Float type) {
+  std::array<std::byte, sizeof(double)> stored{};
+  store(stored.data(), type, value);
+  return float(load(stored.data(), type));
 }
 
 bool isOf(const Context *context, const void *address, uint64_t bytes) {

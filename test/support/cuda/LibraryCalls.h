@@ -16,6 +16,8 @@ uint64_t sizeOf(Float type);
 double load(const std::byte *from, Float type);
 /// Rounds to f32, and then to the type, unless it is f64.
 void store(std::byte *to, Float type, double value);
+/// As `store` and `load` do it.
+float roundTo(float value, Float type);
 /// The nearest number with 10 explicit bits of the mantissa; ties go away from
 /// zero.
 float roundToTf32(float value);
