@@ -142,6 +142,11 @@ public:
   virtual ~CommandGraph() = default;
 };
 
+/// What a queue mostly executes. Where a device executes several queues at the
+/// same time, exchanges do not wait for what kernels leave to them: other
+/// replicas wait for exchanges.
+enum class QueueUse { Kernels, Exchange };
+
 /// A sequence of commands. Any thread may use a queue; commands that threads
 /// add concurrently execute in some order. Spans are copied; host memory must
 /// stay valid until an event recorded after the command is complete.
@@ -227,9 +232,7 @@ public:
 
   /// The name for `openDevice`: "cpu", "simulated", ...
   virtual std::string_view kind() const = 0;
-  virtual DeviceInfo info() const {
-    return {.name = std::string(kind())};
-  }
+  virtual DeviceInfo info() const { return {.name = std::string(kind())}; }
   /// Whether it is a host device; if so, it has neither queues nor events.
   virtual bool isHost() const = 0;
   /// Whether queues record commands.
@@ -247,7 +250,8 @@ public:
   /// the queue, as a GPU's driver makes them wait for those from and to other
   /// memory of the host. Error: out of memory.
   virtual Expected<std::unique_ptr<HostMemory>> allocateHost(uint64_t bytes);
-  virtual Expected<std::unique_ptr<Queue>> createQueue() = 0;
+  virtual Expected<std::unique_ptr<Queue>>
+  createQueue(QueueUse use = QueueUse::Kernels) = 0;
   /// `onComplete`, which may be empty, is called on a thread of the device
   /// whenever the event has been recorded and is complete; it must not use the
   /// device.

@@ -38,7 +38,8 @@ DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
 
 Expected<ExchangeQueue *> DeviceQueues::addExchange(Device &device) {
   std::unique_ptr<Queue> queue;
-  LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(queue));
+  LOCKSTEP_RETURN_IF_ERROR(
+      device.createQueue(QueueUse::Exchange).moveTo(queue));
   ExchangeQueue &added = exchanges.emplace_back();
   added.queue = std::move(queue);
   added.end = device.createEvent({});

@@ -42,7 +42,7 @@ public:
         std::make_unique<CpuMemory>(std::move(*arenas)));
   }
 
-  Expected<std::unique_ptr<Queue>> createQueue() override {
+  Expected<std::unique_ptr<Queue>> createQueue(QueueUse) override {
     return unsupported("device 'cpu' has no queues");
   }
   std::unique_ptr<Event> createEvent(std::function<void()>) override {

@@ -64,6 +64,10 @@ Status CudaContext::initialize(int ordinal) {
         leastCapability.text(), name(), ofDevice.text()));
   if (result == CUDA_SUCCESS)
     result = api.cuDevicePrimaryCtxRetain(&context, device);
+  if (result == CUDA_SUCCESS) {
+    enter();
+    result = api.cuCtxGetStreamPriorityRange(&leastPriority, &greatestPriority);
+  }
   if (result != CUDA_SUCCESS)
     return systemError(
         fmt::format("GPU {} cannot be used: {}", ordinal, api.text(result)));
@@ -261,13 +265,15 @@ void CudaContext::unload(CUmodule module) {
   releaseIfIdle();
 }
 
-Expected<CudaStream> CudaContext::takeStream() {
+Expected<CudaStream> CudaContext::takeStream(QueueUse use) {
   CudaStream taken;
+  taken.use = use;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    if (!idleStreams.empty()) {
-      taken = idleStreams.back();
-      idleStreams.pop_back();
+    if (auto idle = std::ranges::find(idleStreams, use, &CudaStream::use);
+        idle != idleStreams.end()) {
+      taken = *idle;
+      idleStreams.erase(idle);
       takenStreams.push_back(taken.stream);
     }
   }
@@ -278,7 +284,7 @@ Expected<CudaStream> CudaContext::takeStream() {
   }
   enter();
   // It does not wait for the default stream, which other libraries may use.
-  constexpr int priority = 0;
+  int priority = use == QueueUse::Exchange ? greatestPriority : leastPriority;
   CUresult result = api.cuStreamCreateWithPriority(
       &taken.stream, CU_STREAM_NON_BLOCKING, priority);
   void *progress = nullptr;

@@ -24,6 +24,7 @@ struct CudaStream {
   static constexpr size_t words = 2;
   CUstream stream = nullptr;
   uint32_t *progress = nullptr;
+  QueueUse use = QueueUse::Kernels;
 };
 
 /// A GPU by its ordinal, with its primary context, which other libraries of the
@@ -81,9 +82,10 @@ public:
   void holdRelease();
   void allowRelease();
 
-  /// A stream on which nothing is enqueued, and whose progress is 0. Error: the
-  /// driver has no more.
-  Expected<CudaStream> takeStream();
+  /// A stream on which nothing is enqueued, and whose progress is 0. The GPU
+  /// begins the blocks of streams for exchanges first. Error: the driver has no
+  /// more.
+  Expected<CudaStream> takeStream(QueueUse use = QueueUse::Kernels);
   /// Keeps the stream for other queues if it has executed all commands without
   /// an error.
   void giveBack(CudaStream stream, bool isReusable);
@@ -123,6 +125,8 @@ private:
   std::string deviceName;
   ComputeCapability ofDevice;
   uint32_t multiprocessorCount = 1;
+  /// Of streams, for their use.
+  int leastPriority = 0, greatestPriority = 0;
   uint64_t cacheBytes = 0;
   std::mutex mutex;
   Unused unused;

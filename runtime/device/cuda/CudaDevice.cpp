@@ -144,8 +144,8 @@ public:
         std::make_unique<CudaHostMemory>(context, *memory));
   }
 
-  Expected<std::unique_ptr<Queue>> createQueue() override {
-    return CudaQueue::create(context, reductions, watch);
+  Expected<std::unique_ptr<Queue>> createQueue(QueueUse use) override {
+    return CudaQueue::create(context, reductions, watch, use);
   }
 
   std::unique_ptr<Event>

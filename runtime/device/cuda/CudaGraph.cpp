@@ -26,8 +26,9 @@ CudaGraph::~CudaGraph() {
 Status CudaGraph::instantiate(CUgraph captured) {
   if (!captured)
     return systemError("the driver has recorded no command");
-  CUresult result =
-      context->api.cuGraphInstantiate(&executable, captured, /*flags=*/0);
+  // Kernels have the priority of the streams that they were recorded on.
+  CUresult result = context->api.cuGraphInstantiate(
+      &executable, captured, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
   context->api.cuGraphDestroy(captured);
   if (result != CUDA_SUCCESS)
     return systemError(fmt::format("a graph cannot be made for {}: {}",

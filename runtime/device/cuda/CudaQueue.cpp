@@ -26,8 +26,8 @@ static CUdeviceptr addressOf(const std::byte *pointer) {
 Expected<std::unique_ptr<Queue>>
 CudaQueue::create(std::shared_ptr<CudaContext> context,
                   std::shared_ptr<CudaReductions> reductions,
-                  std::shared_ptr<CudaWatch> watch) {
-  Expected<CudaStream> stream = context->takeStream();
+                  std::shared_ptr<CudaWatch> watch, QueueUse use) {
+  Expected<CudaStream> stream = context->takeStream(use);
   if (!stream)
     return stream.status();
   return std::unique_ptr<Queue>(new CudaQueue(

@@ -33,7 +33,7 @@ public:
   static Expected<std::unique_ptr<Queue>>
   create(std::shared_ptr<CudaContext> context,
          std::shared_ptr<CudaReductions> reductions,
-         std::shared_ptr<CudaWatch> watch);
+         std::shared_ptr<CudaWatch> watch, QueueUse use = QueueUse::Kernels);
   /// Waits for the commands.
   ~CudaQueue() override;
 

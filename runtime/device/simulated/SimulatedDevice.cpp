@@ -324,7 +324,7 @@ void SimulatedDevice::forgetHost(const std::byte *memory) {
   hostMemory.erase(memory);
 }
 
-Expected<std::unique_ptr<Queue>> SimulatedDevice::createQueue() {
+Expected<std::unique_ptr<Queue>> SimulatedDevice::createQueue(QueueUse) {
   return std::unique_ptr<Queue>(std::make_unique<SimulatedQueue>(*this));
 }
 

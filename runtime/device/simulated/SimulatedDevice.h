@@ -92,7 +92,7 @@ public:
   Expected<std::unique_ptr<DeviceMemory>> allocate(uint32_t count,
                                                    uint64_t bytes) override;
   Expected<std::unique_ptr<HostMemory>> allocateHost(uint64_t bytes) override;
-  Expected<std::unique_ptr<Queue>> createQueue() override;
+  Expected<std::unique_ptr<Queue>> createQueue(QueueUse) override;
   std::unique_ptr<Event> createEvent(std::function<void()> onComplete) override;
   Expected<std::unique_ptr<Timestamp>> createTimestamp() override;
 

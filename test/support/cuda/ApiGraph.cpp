@@ -45,7 +45,9 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *result, CUgraph handle,
     Graph *graph = Driver::get().graphs.find(handle);
     if (!graph || graph->context != &context)
       return CUDA_ERROR_INVALID_HANDLE;
-    if (!result || flags)
+    constexpr unsigned long long known =
+        CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    if (!result || (flags & ~known))
       return CUDA_ERROR_INVALID_VALUE;
     if (DriverOptions::get().graph.happens())
       return CUDA_ERROR_OUT_OF_MEMORY;

@@ -9,6 +9,9 @@ using namespace lockstep::standin;
 // Streams
 //===----------------------------------------------------------------------===//
 
+/// Of streams, as on NVIDIA's GPUs: greater ones are lower numbers.
+static constexpr int leastPriority = 0, greatestPriority = -5;
+
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags,
                                     int priority) {
   return withContext([&](Context &context) {
@@ -17,11 +20,34 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags,
     auto created = std::make_unique<Stream>();
     created->context = &context;
     created->flags = flags;
-    created->priority = priority;
+    created->priority = std::clamp(priority, greatestPriority, leastPriority);
     created->lane = Scheduler::get().open(
         &context, /*isDefault=*/false, (flags & CU_STREAM_NON_BLOCKING) != 0);
     *stream = reinterpret_cast<CUstream>(
         Driver::get().streams.add(std::move(created)));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamGetPriority(CUstream handle, int *priority) {
+  return withContext([&](Context &context) {
+    Stream *found = Driver::get().streams.find(handle);
+    if (!found || found->context != &context)
+      return CUDA_ERROR_INVALID_HANDLE;
+    if (!priority)
+      return CUDA_ERROR_INVALID_VALUE;
+    *priority = found->priority;
+    return CUDA_SUCCESS;
+  });
+}
+
+/// The streams execute in any order all the same: priorities are no order.
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  return withContext([&](Context &) {
+    if (least)
+      *least = leastPriority;
+    if (greatest)
+      *greatest = greatestPriority;
     return CUDA_SUCCESS;
   });
 }

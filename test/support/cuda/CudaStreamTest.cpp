@@ -324,6 +324,26 @@ TEST_F(CudaStream, Arguments) {
   EXPECT_EQ(cuda.cuMemAlloc_v2(&x, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(CudaStream, Priorities) {
+  int least = 1, greatest = 1;
+  EXPECT_EQ(cuda.cuCtxGetStreamPriorityRange(&least, &greatest), CUDA_SUCCESS);
+  EXPECT_LT(greatest, least);
+  for (int asked : {least + 1, least, greatest, greatest - 1}) {
+    CUstream stream = nullptr;
+    ASSERT_EQ(
+        cuda.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, asked),
+        CUDA_SUCCESS);
+    int found = 1;
+    EXPECT_EQ(cuda.cuStreamGetPriority(stream, &found), CUDA_SUCCESS);
+    EXPECT_EQ(found, std::clamp(asked, greatest, least));
+    EXPECT_EQ(cuda.cuStreamGetPriority(stream, nullptr),
+              CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuda.cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuStreamGetPriority(stream, &found),
+              CUDA_ERROR_INVALID_HANDLE);
+  }
+}
+
 TEST_F(CudaStream, Contexts) {
   CUcontext current = nullptr;
   EXPECT_EQ(cuda.cuCtxGetCurrent(&current), CUDA_SUCCESS);

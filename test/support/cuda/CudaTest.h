@@ -28,6 +28,7 @@ namespace lockstep::standin {
   X(cuDevicePrimaryCtxRelease_v2)                                              \
   X(cuCtxSetCurrent)                                                           \
   X(cuCtxGetCurrent)                                                           \
+  X(cuCtxGetStreamPriorityRange)                                               \
   X(cuCtxSynchronize)                                                          \
   X(cuMemGetInfo_v2)                                                           \
   X(cuModuleLoadDataEx)                                                        \
@@ -52,6 +53,7 @@ namespace lockstep::standin {
   X(cuMemsetD32Async)                                                          \
   X(cuMemsetD8_v2)                                                             \
   X(cuStreamCreateWithPriority)                                                \
+  X(cuStreamGetPriority)                                                       \
   X(cuStreamDestroy_v2)                                                        \
   X(cuStreamSynchronize)                                                       \
   X(cuStreamQuery)                                                             \
