@@ -16,7 +16,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Device_AttentionBase<string mnemonic> : Op<Device_Dialect, mnemonic, [
     DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    AggregatedOpInterface]> {
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>, AggregatedOpInterface]> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let hasVerifier = 1;
 }
@@ -24,10 +24,11 @@ class Device_AttentionBase<string mnemonic> : Op<Device_Dialect, mnemonic, [
 def Device_AttentionOp : Device_AttentionBase<"attention"> {
   let summary = "softmax(scale * query . key) . value, for each head of each example";
   let description = [{
-    Queries are [examples, positions, heads, size of a head], floats; keys and
-    values have the same shape but for the number of positions, and the same
-    type. With `causal`, position `i` of the queries attends to positions up to
-    `i` only. Products, and the softmax, are in f32, or in f64 for operands of
+    Queries are [examples, positions, heads, size of a head], of f16, bf16, f32
+    or f64; keys and values have the same shape but for the number of positions,
+    and the same type. With `causal`, position `i` of the queries attends to
+    positions up to `i` only: the score of a later one is the lowest number of
+    f32 or, where a library computes it, minus infinity. Products, and the softmax, are in f32, or in f64 for operands of
     f64; the weights are rounded to the type of the operands before they
     multiply the values. `statistics` is, for each example, head and query, the
     logarithm of the sum of the exponentials of its scores, in f32 or f64.

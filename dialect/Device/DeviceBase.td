@@ -17,6 +17,9 @@ def Device_Dialect : Dialect {
     `device.invoke` calls it. On buffers, a `device.program` is a list of
     commands. They correspond one to one to the commands of the artifact, the
     compiled file that the runtime executes.
+
+    Attention is an operation on tensors from the import on, since a library of
+    a device may compute it as one.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

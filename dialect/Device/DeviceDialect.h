@@ -35,6 +35,11 @@
 
 namespace lockstep::device {
 
+/// Whether `op` is an attention, or the gradient of one.
+bool isAttention(mlir::Operation *op);
+/// The type of scores and sums in an attention for operands of this type.
+mlir::FloatType getWideType(mlir::Type element);
+
 /// The role whose processes execute a function or store a variable, from the
 /// attribute `device.role`; null for the role of the replicas.
 constexpr llvm::StringLiteral kRole = "device.role";

@@ -31,6 +31,16 @@ LogicalResult Frame::spend(Operation *op, ArrayRef<int64_t> shape) {
   return machine.spend(replica, op, count);
 }
 
+void setResults(const Instruction &instruction, Frame &frame,
+                MutableArrayRef<Value> values) {
+  for (auto [slot, value] : llvm::zip_equal(instruction.results, values))
+    frame.slots[slot] = std::move(value);
+}
+
+SmallVector<Value> takeAll(Frame &frame, ArrayRef<Use> uses) {
+  return llvm::map_to_vector(uses, [&](Use use) { return frame.take(use); });
+}
+
 /// Charges the budget of the run (`RunOptions::budget`, a number of element
 /// operations) for the elements of the operands, which measure the work of most
 /// operations. Operations that do more work, or create tensors of any size,
@@ -191,7 +201,8 @@ LogicalResult CodeBuilder::translate(Operation *op, Instruction &instruction) {
              << result.getType();
   for (auto family :
        {translateScalarOp, translateTensorOp, translateControlFlow,
-        translateGeneric, translateReplicaOp, translateCollectiveOp}) {
+        translateGeneric, translateDefinedOp, translateReplicaOp,
+        translateCollectiveOp}) {
     FailureOr<Instruction::Run> run = family(op, *this);
     if (failed(run))
       return failure();

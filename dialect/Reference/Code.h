@@ -67,6 +67,11 @@ struct Instruction {
   Run run;
 };
 
+/// Moves values to the slots of the results.
+void setResults(const Instruction &instruction, Frame &frame,
+                llvm::MutableArrayRef<Value> values);
+llvm::SmallVector<Value> takeAll(Frame &frame, llvm::ArrayRef<Use> uses);
+
 /// One block.
 struct Code {
   llvm::SmallVector<unsigned, 2> arguments;
@@ -133,6 +138,8 @@ llvm::FailureOr<Instruction::Run> translateControlFlow(mlir::Operation *op,
                                                        CodeBuilder &builder);
 llvm::FailureOr<Instruction::Run> translateGeneric(mlir::Operation *op,
                                                    CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateDefinedOp(mlir::Operation *op,
+                                                     CodeBuilder &builder);
 llvm::FailureOr<Instruction::Run> translateReplicaOp(mlir::Operation *op,
                                                      CodeBuilder &builder);
 llvm::FailureOr<Instruction::Run> translateCollectiveOp(mlir::Operation *op,

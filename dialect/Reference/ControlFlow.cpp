@@ -6,11 +6,7 @@
 #include "dialect/Device/DeviceDialect.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -19,16 +15,6 @@ namespace lockstep::interpret {
 namespace {
 
 using CodePtr = std::shared_ptr<const Code>;
-
-void setResults(const Instruction &instruction, Frame &frame,
-                MutableArrayRef<Value> values) {
-  for (auto [slot, value] : llvm::zip_equal(instruction.results, values))
-    frame.slots[slot] = std::move(value);
-}
-
-SmallVector<Value> takeAll(Frame &frame, ArrayRef<Use> uses) {
-  return llvm::map_to_vector(uses, [&](Use use) { return frame.take(use); });
-}
 
 FailureOr<Instruction::Run> translate(scf::ForOp op, CodeBuilder &builder) {
   FailureOr<CodePtr> body = builder.build(*op.getBody());
@@ -237,51 +223,6 @@ FailureOr<Instruction::Run> translate(device::InvokeOp op,
       });
 }
 
-/// Executes the operations that define `op`, as those of a function.
-FailureOr<Instruction::Run> translate(linalg::AggregatedOpInterface op,
-                                      CodeBuilder &builder) {
-  OpBuilder inner(op.getContext());
-  OwningOpRef<func::FuncOp> function(func::FuncOp::create(
-      op.getLoc(), "definition",
-      inner.getFunctionType(op->getOperandTypes(), op->getResultTypes())));
-  inner.setInsertionPointToStart(function->addEntryBlock());
-  IRMapping mapping;
-  mapping.map(op->getOperands(), function->getArguments());
-  auto copy = cast<linalg::AggregatedOpInterface>(inner.clone(*op, mapping));
-  FailureOr<SmallVector<mlir::Value>> values = copy.decomposeOperation(inner);
-  if (failed(values))
-    return op->emitError("expected operations that define '")
-           << op->getName() << "', found none";
-  func::ReturnOp::create(inner, op.getLoc(), *values);
-  copy->erase();
-  IRRewriter rewriter(op.getContext());
-  for (auto fill :
-       llvm::to_vector(function->getBody().getOps<linalg::FillOp>())) {
-    rewriter.setInsertionPoint(fill);
-    if (failed(linalg::generalizeNamedOp(rewriter, fill)))
-      return failure();
-  }
-  FailureOr<Body> body = builder.buildBody(function->getBody());
-  if (failed(body))
-    return failure();
-  struct Definition {
-    OwningOpRef<func::FuncOp> function;
-    Body body;
-  };
-  auto definition = std::make_shared<const Definition>(
-      Definition{std::move(function), std::move(*body)});
-  return Instruction::Run([definition](const Instruction &instruction,
-                                       Frame &frame) {
-    SmallVector<Value> arguments = takeAll(frame, instruction.operands),
-                       results;
-    Operation *terminator;
-    if (failed(definition->body.call(frame, arguments, results, terminator)))
-      return failure();
-    setResults(instruction, frame, results);
-    return success();
-  });
-}
-
 FailureOr<Instruction::Run> translate(cf::AssertOp op, CodeBuilder &) {
   return Instruction::Run([message = op.getMsg().str()](
                               const Instruction &instruction, Frame &frame) {
@@ -299,9 +240,6 @@ FailureOr<Instruction::Run> translateControlFlow(Operation *op,
       .Case<scf::ForOp, scf::ParallelOp, scf::WhileOp, scf::IfOp,
             scf::IndexSwitchOp, scf::ExecuteRegionOp, device::InvokeOp,
             cf::AssertOp>([&](auto typed) { return translate(typed, builder); })
-      .Case<device::AttentionOp, device::AttentionGradientOp>([&](auto typed) {
-        return translate(cast<linalg::AggregatedOpInterface>(*typed), builder);
-      })
       .Default([](Operation *) { return Instruction::Run(); });
 }
 

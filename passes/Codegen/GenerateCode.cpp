@@ -326,7 +326,7 @@ private:
   static std::string phasesText(ArrayRef<int64_t> numbers) {
     std::string text;
     for (size_t i = 0; i < numbers.size();) {
-      if (numbers[i] == 0) {
+      if (numbers[i] <= 0) {
         i += 2;
         continue;
       }

@@ -20,10 +20,6 @@ bool lockstep::isOrdered(Operation *op) {
          isa<collective::CollectiveDialect>(op->getDialect());
 }
 
-bool lockstep::isAttention(Operation *op) {
-  return isa<device::AttentionOp, device::AttentionGradientOp>(op);
-}
-
 bool lockstep::isControlFlow(Operation *op) {
   return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op);
 }
@@ -41,20 +37,41 @@ bool lockstep::isStepControlFlow(Operation *op) {
                          return tensor && !tensor.hasStaticShape();
                        });
     bool worthKernels = needsMemory || isOrdered(inner) ||
-                        (linalgOp && isProduct(linalgOp)) || isAttention(inner);
+                        (linalgOp && isProduct(linalgOp)) ||
+                        device::isAttention(inner);
     return worthKernels ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
 }
 
-/// Whether only attention uses a value, directly or through reshapes: a library
-/// reads a part of a tensor where it is.
+/// Whether only attention uses a value, directly or through reshapes.
 static bool feedsOnlyAttention(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
-    return isAttention(user) ||
+    return device::isAttention(user) ||
            (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) &&
             feedsOnlyAttention(user->getResult(0)));
   });
+}
+
+/// Whether a library that computes attention reads a slice where it is: if rows
+/// of heads are contiguous, and begin at multiples of 16 bytes.
+static bool isReadInPlace(tensor::ExtractSliceOp slice) {
+  constexpr int64_t unit = 8;
+  // Other slices are no views of whole tensors in memory.
+  if (slice.getSource().getDefiningOp<tensor::ExtractSliceOp>() ||
+      !slice.getSourceType().hasStaticShape() || slice->getNumOperands() > 1 ||
+      !slice.hasUnitStride() || !feedsOnlyAttention(slice))
+    return false;
+  ArrayRef<int64_t> shape = slice.getSourceType().getShape();
+  int64_t stride = 1, offset = 0;
+  for (int64_t dim = slice.getSourceType().getRank() - 1; dim >= 0; --dim) {
+    if (dim + 1 < slice.getSourceType().getRank() && stride % unit != 0 &&
+        slice.getStaticSizes()[dim] > 1)
+      return false;
+    offset += slice.getStaticOffsets()[dim] * stride;
+    stride *= shape[dim];
+  }
+  return offset % unit == 0;
 }
 
 static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
@@ -71,9 +88,8 @@ OpClass lockstep::classify(Operation *op) {
       isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
           tensor::CastOp, tensor::DimOp>(op))
     return OpClass::Glue;
-  // Of static offsets, sizes and strides.
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
-      slice && op->getNumOperands() == 1 && feedsOnlyAttention(slice))
+      slice && isReadInPlace(slice))
     return OpClass::Glue;
   // A fill needs a kernel only if the step itself uses its result.
   if (isa<linalg::FillOp>(op))

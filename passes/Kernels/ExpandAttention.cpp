@@ -1,9 +1,10 @@
 //===- ExpandAttention.cpp - Replace attention by what defines it ---------===//
 
 #include "dialect/Device/DeviceDialect.h"
-#include "passes/Kernels/Grouping.h"
+#include "passes/Emit/Elements.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
+#include "runtime/artifact/GpuAttention.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -16,21 +17,38 @@ namespace lockstep {
 
 using namespace lockstep;
 using namespace mlir;
+using runtime::GpuAttention;
+using runtime::GpuTensor;
 
-/// Why no library computes an attention of queries of this type; empty if one
+/// Why no library computes an attention, or the gradient of one; none if one
 /// may.
-static std::string findObstacle(RankedTensorType query) {
-  constexpr int64_t mostElements = 128, multiple = 8;
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  Type element = query.getElementType();
-  int64_t size = query.getShape().back();
-  if (!element.isF16() && !element.isBF16())
-    stream << "expected elements of f16 or bf16, found " << element;
-  else if (size > mostElements || size % multiple != 0)
-    stream << "expected heads of at most " << mostElements
-           << " elements, a multiple of " << multiple << ", found " << size;
-  return text;
+template <typename OpTy>
+static std::optional<std::string> findObstacle(OpTy op,
+                                               GpuAttention::Kind kind) {
+  GpuAttention attention;
+  attention.kind = kind;
+  attention.scaleBits =
+      std::bit_cast<uint64_t>(op.getScale().convertToDouble());
+  auto describe = [](Value value, GpuTensor &tensor) {
+    auto type = cast<RankedTensorType>(value.getType());
+    FailureOr<artifact::ElementType> element =
+        toElementType(type.getElementType(), /*isUnsigned=*/false);
+    assert(succeeded(element) && "verified");
+    tensor.element = uint64_t(*element);
+    constexpr unsigned order[] = {0, 2, 1, 3};
+    for (auto [size, dim] : llvm::zip_equal(tensor.sizes, order))
+      size = type.getDimSize(dim);
+  };
+  describe(op.getQuery(), attention.query);
+  describe(op.getKey(), attention.key);
+  return attention.findObstacle();
+}
+
+static std::optional<std::string> findObstacle(Operation *op) {
+  if (auto attention = dyn_cast<device::AttentionOp>(op))
+    return findObstacle(attention, GpuAttention::Forward);
+  return findObstacle(cast<device::AttentionGradientOp>(op),
+                      GpuAttention::Gradient);
 }
 
 namespace {
@@ -41,20 +59,21 @@ struct ExpandAttention
   void runOnOperation() override {
     SmallVector<linalg::AggregatedOpInterface> ops;
     getOperation().walk([&](Operation *op) {
-      if (isAttention(op) &&
+      if (device::isAttention(op) &&
           cast<DestinationStyleOpInterface>(op).hasPureTensorSemantics())
         ops.push_back(cast<linalg::AggregatedOpInterface>(op));
     });
     IRRewriter rewriter(&getContext());
     for (linalg::AggregatedOpInterface op : ops) {
       if (library) {
-        std::string obstacle =
-            findObstacle(cast<RankedTensorType>(op->getOperand(0).getType()));
+        std::optional<std::string> found = obstacle.getValue();
         if (obstacle.empty())
+          found = findObstacle(op);
+        if (!found)
           continue;
         remark::missed(op.getLoc(), decision(Stage::Kernels, "Attention",
                                              getOperation().getSymName()))
-            << ("generated code instead of cuDNN: " + obstacle);
+            << ("generated code instead of cuDNN: " + *found);
       }
       rewriter.setInsertionPoint(op);
       FailureOr<SmallVector<Value>> values = op.decomposeOperation(rewriter);

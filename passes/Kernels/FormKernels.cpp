@@ -208,6 +208,14 @@ private:
     inputs.insert(value);
   }
 
+  /// Whether a library reads what `op`, or reshapes and slices of it, compute.
+  static bool feedsAttention(Operation *op) {
+    return device::isAttention(op) ||
+           (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                tensor::ExtractSliceOp>(op) &&
+            llvm::any_of(op->getUsers(), feedsAttention));
+  }
+
   /// Large constants are passed to kernels rather than repeated in each of
   /// them.
   static bool isRepeatable(Operation *op) {
@@ -215,6 +223,9 @@ private:
     DenseElementsAttr value;
     if (!matchPattern(op, m_Constant(&value)))
       return true;
+    // A library reads nothing that is a part of the code.
+    if (llvm::any_of(op->getUsers(), feedsAttention))
+      return false;
     return value.isSplat() ||
            value.getNumElements() * getElementBytes(value.getElementType()) <=
                kMostBytes;
@@ -367,9 +378,9 @@ private:
         main = op;
     std::string kind = main->getName().stripDialect().str();
     if (auto generic = dyn_cast<linalg::GenericOp>(main))
-      kind = isProduct(generic)       ? "product"
+      kind = isProduct(generic)                 ? "product"
              : lockstep::isElementwise(generic) ? "elementwise"
-                                      : "reduction";
+                                                : "reduction";
     StringRef function = findUserFunction(main->getLoc());
     if (!function.empty() && function != step.getSymName())
       kind = (function + "_" + kind).str();

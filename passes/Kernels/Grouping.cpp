@@ -177,7 +177,8 @@ private:
     for (unsigned source : graph.sources[op])
       if (graph.isCompute[op] && graph.isCompute[source] &&
           group[op] != group[source] && isUniform[op] == isUniform[source] &&
-          !isAttention(graph.ops[op]) && !isAttention(graph.ops[source]) &&
+          !device::isAttention(graph.ops[op]) &&
+          !device::isAttention(graph.ops[source]) &&
           (this->*isWanted)(source, op) &&
           mayMerge(group[source], group[op], /*last=*/op))
         merge(group[source], group[op]);

@@ -29,10 +29,6 @@ OpClass classify(mlir::Operation *op);
 /// Whether `op` stays in program order: collectives, and loads of batches.
 bool isOrdered(mlir::Operation *op);
 
-/// Whether `op` is an attention, or the gradient of one, which a library
-/// computes: others have been expanded.
-bool isAttention(mlir::Operation *op);
-
 /// Loops and branches of the kinds that kernels and steps may contain.
 bool isControlFlow(mlir::Operation *op);
 

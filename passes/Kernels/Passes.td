@@ -47,7 +47,8 @@ def ExpandAttentionPass : Pass<"expand-attention", "::mlir::func::FuncOp"> {
   let description = [{
     With `library`, those that a library of a GPU may compute are kept, and
     become a kernel each: of f16 and bf16, with heads of at most 128 elements, a
-    multiple of 8.
+    multiple of 8; unless there is an `obstacle`. Remarks say why others are
+    replaced.
 
     ```mlir
     // before
@@ -59,7 +60,9 @@ def ExpandAttentionPass : Pass<"expand-attention", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [Option<"library", "library", "bool", /*default=*/"false",
-                        "a library computes attention">];
+                        "a library computes attention">,
+                 Option<"obstacle", "obstacle", "std::string", /*default=*/"\"\"",
+                        "why it computes none nevertheless">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 

@@ -133,7 +133,9 @@ static bool isForGpus(const CompileOptions &options) {
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   bool isForGpus = ::isForGpus(options);
   ExpandAttentionPassOptions attention;
-  attention.library = options.libraryAttention && isForGpus;
+  attention.library = options.libraryAttention;
+  if (!isForGpus)
+    attention.obstacle = "expected targets that are GPUs alone, found others";
   pm.addNestedPass<func::FuncOp>(createExpandAttentionPass(attention));
   // An attention and its gradient multiply the same factors.
   if (options.optimize)

@@ -18,6 +18,7 @@ from jaxlib.mlir import ir
 
 from lockstep import context, primitives
 
+_TYPES = ("float16", "bfloat16", "float32", "float64")
 #: The score of a pair that a causal attention leaves out, before the softmax.
 _MASKED = float(np.finfo(np.float32).min)
 
@@ -25,7 +26,7 @@ _MASKED = float(np.finfo(np.float32).min)
 def dot_product_attention(query, key, value, *, scale=None, is_causal=False):
     """Computes `softmax(scale * query . key) . value` for each head.
 
-    The arguments are those of `jax.nn.dot_product_attention`. Scores and sums
+    The arguments have the names of `jax.nn.dot_product_attention`. Scores and sums
     are in f32, or in f64 for operands of f64; the weights are rounded to the
     type of `value` before they multiply it. The gradient computes the weights
     again from one number for each query, the logarithm of the sum of its
@@ -36,36 +37,45 @@ def dot_product_attention(query, key, value, *, scale=None, is_causal=False):
         head.
       key: floats of the same type, [B, S, N, H].
       value: floats of the same type, [B, S, N, H].
-      scale: factor of the products of queries and keys, a number; 1/sqrt(H) by
-        default.
+      scale: factor of the products of queries and keys, a number that is known
+        while the step is traced; 1/sqrt(H) by default.
       is_causal: whether position i attends to the positions up to i only.
 
     Returns:
       Floats of the same type, [B, T, N, H].
 
     Raises:
-      TypeError: if the operands have no floats, or floats of different types,
-        or `scale` is no number.
+      TypeError: if the operands are not all of one type of floats of 16, 32 or
+        64 bits, or `scale` is no such number.
       ValueError: if the shapes do not fit together.
     """
     operands = [jnp.asarray(operand) for operand in (query, key, value)]
     _check(operands)
     if scale is None:
         scale = operands[0].shape[-1] ** -0.5
-    if not isinstance(scale, numbers.Real):
-        raise TypeError(
-            "dot_product_attention: expected a number as scale, found "
-            f"{type(scale).__name__}"
-        )
-    return _attend(*operands, float(scale), bool(is_causal))
+    return _attend(*operands, _number(scale), bool(is_causal))
+
+
+def _number(scale):
+    concrete = not isinstance(scale, jax.core.Tracer)
+    if concrete and (
+        isinstance(scale, numbers.Real)
+        or (np.ndim(scale) == 0 and hasattr(scale, "dtype"))
+    ):
+        return float(scale)
+    raise TypeError(
+        "dot_product_attention: expected a number that is known while the step "
+        f"is traced as scale, found {type(scale).__name__}"
+    )
 
 
 def _check(operands):
     types = [operand.dtype for operand in operands]
-    if len(set(types)) > 1 or not jnp.issubdtype(types[0], jnp.floating):
+    if len(set(types)) > 1 or types[0] not in _TYPES:
         raise TypeError(
-            "dot_product_attention: expected query, key and value of one type "
-            f"of floats, found {', '.join(str(dtype) for dtype in types)}"
+            "dot_product_attention: expected query, key and value all of "
+            f"{', '.join(_TYPES[:-1])} or {_TYPES[-1]}, found "
+            f"{', '.join(str(dtype) for dtype in types)}"
         )
     shapes = [operand.shape for operand in operands]
     query, key, value = shapes
@@ -119,12 +129,14 @@ def _wide(dtype):
 
 
 def _contract(subscripts, left, right):
+    """Sums of products in the wide type, to which the factors are converted:
+    XLA has no code for some products of factors of 16 bits on processors."""
+    wide = _wide(left.dtype)
     return jnp.einsum(
         subscripts,
-        left,
-        right,
+        left.astype(wide),
+        right.astype(wide),
         precision=jax.lax.Precision.HIGHEST,
-        preferred_element_type=_wide(left.dtype),
     )
 
 

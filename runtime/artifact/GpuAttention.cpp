@@ -4,15 +4,35 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace lockstep::runtime {
 
 using artifact::ElementType;
 
+std::optional<std::string> GpuAttention::findObstacle() const {
+  constexpr uint64_t headUnit = 8, mostOfHead = 128;
+  if (ElementType type = query.type();
+      type != ElementType::f16 && type != ElementType::bf16)
+    return fmt::format("expected elements of f16 or bf16, found {}",
+                       elementName(type));
+  if (uint64_t size = query.sizes[3]; size % headUnit != 0 || size > mostOfHead)
+    return fmt::format("expected heads of at most {} elements, a multiple of "
+                       "{}, found {}",
+                       mostOfHead, headUnit, size);
+  if (!std::isfinite(float(scale())))
+    return fmt::format("expected a scale that f32 has, found {}", scale());
+  if (kind == Gradient && query.sizes[2] == 1 && key.sizes[2] == 1)
+    return "expected more positions than one for a gradient, found one of "
+           "queries and one of keys";
+  return std::nullopt;
+}
+
 bool GpuAttention::isValid(std::span<const uint64_t> bufferBytes) const {
-  ElementType type = query.type();
-  if (kind > Gradient || isCausal > 1 || !std::isfinite(scale()) ||
-      (type != ElementType::f16 && type != ElementType::bf16))
+  if (kind > Gradient || isCausal > 1 ||
+      query.element > uint64_t(ElementType::MAX) || findObstacle())
     return false;
+  ElementType type = query.type();
   auto [examples, heads, queries, size] = query.sizes;
   uint64_t keys = key.sizes[2];
   auto fits = [&](const GpuTensor &tensor, ElementType expected,

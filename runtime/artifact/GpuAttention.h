@@ -17,6 +17,8 @@
 #include "runtime/artifact/GpuLibraryPhases.h"
 #include "runtime/artifact/GpuTensor.h"
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace lockstep::runtime {
@@ -49,9 +51,13 @@ struct GpuAttention {
 
   Words toWords() const { return std::bit_cast<Words>(*this); }
   double scale() const { return std::bit_cast<double>(scaleBits); }
+  /// What the library does not support of the elements, the sizes and the
+  /// scale, of which queries and keys are considered: "expected ..., found
+  /// ..."; none if there is nothing.
+  std::optional<std::string> findObstacle() const;
   /// Whether it can be computed in buffers of these sizes: not if a tensor is
-  /// not in its buffer, if the sizes do not fit together, with other element
-  /// types, or with a scale that is no number.
+  /// not in its buffer, if the sizes do not fit together, or if there is an
+  /// obstacle.
   bool isValid(std::span<const uint64_t> bufferBytes) const;
 };
 static_assert(sizeof(GpuAttention) == sizeof(GpuAttention::Words));

@@ -8,8 +8,9 @@
 //                      each.
 //   SYM$launches       pairs of i64, one for each phase: the number of blocks,
 //                      and of threads in each. A phase of 0 blocks has no
-//                      function, and is left out, unless a library computes
-//                      it (GpuAttention.h).
+//                      function, and is left out. One of `gpuLibraryBlocks`
+//                      has none either: a library computes it
+//                      (GpuAttention.h).
 //   SYM$arguments      i64: `argumentsCode` (KernelArguments.h)
 //
 //===----------------------------------------------------------------------===//
@@ -25,6 +26,9 @@ namespace lockstep::runtime {
 
 inline constexpr std::string_view gpuArgumentsSuffix = "$arguments";
 inline constexpr std::string_view gpuLaunchesSuffix = "$launches";
+
+/// The number of blocks of a phase for which there is no code.
+inline constexpr int64_t gpuLibraryBlocks = -1;
 
 /// The symbol of a kernel in an image: identifiers of PTX have letters, digits,
 /// `_` and `$` alone, so that any other character is written as `$` and its

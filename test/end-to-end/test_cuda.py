@@ -365,6 +365,13 @@ def test_errors(gpu, examples, compiled, tmp_path):
         )
     )
     assert (
+        "no kernels for processors: expected some for device 'cpu', the artifact has those for 'cuda' ('sm_90')"
+        in message(
+            "--device=cpu",
+            used=compiled("digits-mlp", "--replicas=2", "--target=sm_90"),
+        )
+    )
+    assert (
         "no kernels for this GPU: expected a target for compute capability 8.6, the artifact has 'sm_90'"
         in message("--device=cuda", LOCKSTEP_CUDA_CAPABILITY="8.6")
     )

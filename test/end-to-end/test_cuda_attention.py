@@ -41,8 +41,34 @@ FORMS = {
     ),
     "large heads": ("x, y, z", [(1, 10, 1, 128)], {}, True),
     "one key": ("x, y, z", [(2, 5, 2, 8), (2, 1, 2, 8)], {}, True),
+    # Those that do not begin at multiples of 16 bytes are copied.
+    "odd parts": (
+        "x[..., :8], x[..., 8:16], x[..., 16:24]",
+        [(2, 16, 2, 28)],
+        {},
+        True,
+    ),
+    "shifted parts": (
+        "x[..., 4:12], y, y",
+        [(2, 9, 2, 24), (2, 9, 2, 8)],
+        {},
+        True,
+    ),
+    "every other element": (
+        "x[..., ::2], y, z",
+        [(2, 9, 2, 16), (2, 7, 2, 8)],
+        {},
+        True,
+    ),
+    "constant keys": (
+        "x, jnp.asarray(np.arange(64).reshape(1, 4, 2, 8) / 32, x.dtype), y",
+        [(1, 6, 2, 8), (1, 4, 2, 8)],
+        {},
+        True,
+    ),
     "odd heads": ("x, y, z", [(2, 10, 2, 12)], {"is_causal": True}, False),
     "larger heads": ("x, y, z", [(1, 10, 1, 136)], {}, False),
+    "large scale": ("x, y, z", [(1, 9, 1, 8)], {"scale": 1e39}, False),
 }
 
 MODEL = """
@@ -57,7 +83,7 @@ batch_spec = {{"unused": ((1,), "float32")}}
 
 
 def attend(form, x, y, z):
-    q, k, v = eval(form[0], {{"x": x, "y": y, "z": z}})
+    q, k, v = eval(form[0], {{"x": x, "y": y, "z": z, "jnp": jnp, "np": np}})
     return lockstep.dot_product_attention(q, k, v, **form[2])
 
 
@@ -160,7 +186,18 @@ def test_forms(attention, dtype):
     check(generated, expected, FORMS, tolerance)
     check(found, expected, FORMS, tolerance)
     for name, values in found.items():
-        np.testing.assert_array_equal(again[name], values)
+        assert again[name].tobytes() == values.tobytes(), name
+
+
+def test_one_position(attention):
+    """The library computes such an attention, but not its gradient."""
+    make, run = attention
+    forms = {"one": ("x, y, z", [(2, 1, 2, 8)], {}, True)}
+    make("bfloat16", forms)
+    expected, _ = run(device="cpu")
+    found, calls = run("--attention=cudnn")
+    assert calls == 1
+    check(found, expected, forms, 0.05)
 
 
 def test_f32_is_generated(attention):

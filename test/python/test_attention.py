@@ -88,6 +88,27 @@ def test_rows_without_a_large_score_are_no_nan():
     assert np.isfinite(found).all()
 
 
+def test_layers_of_16_bits():
+    """XLA has no code for processors for some products of such factors."""
+    query, key, value = operands(SHAPES[0], "bfloat16")
+    attend = lockstep.dot_product_attention
+    found = jax.jit(lambda q: attend(attend(q, key, value), key, value))(query)
+    wide = [x.astype("float32") for x in (query, key, value)]
+    expected = plain(plain(*wide), *wide[1:])
+    np.testing.assert_allclose(
+        np.asarray(found, "float32"), expected, rtol=0.05, atol=0.05
+    )
+
+
+@pytest.mark.parametrize("scale", [1, np.float64(1), jnp.float32(1)])
+def test_scales_are_numbers(scale):
+    values = operands(SHAPES[0])
+    np.testing.assert_array_equal(
+        lockstep.dot_product_attention(*values, scale=scale),
+        lockstep.dot_product_attention(*values, scale=1.0),
+    )
+
+
 def test_mapped_dimensions_become_examples():
     query, key, value = operands(SHAPES[0])
     mapped = jax.vmap(
@@ -115,15 +136,25 @@ def test_arguments_are_checked():
     with pytest.raises(ValueError, match=r"expected a query \[B, T, N, H\]"):
         lockstep.dot_product_attention(query[0], key[0], value[0])
     with pytest.raises(
-        TypeError, match="one type of floats, found float32, float32, bfloat16"
+        TypeError,
+        match="all of float16, bfloat16, float32 or float64, found float32, float32, bfloat16",
     ):
         lockstep.dot_product_attention(query, key, value.astype("bfloat16"))
-    with pytest.raises(TypeError, match="floats, found int32, int32, int32"):
+    with pytest.raises(TypeError, match="found int32, int32, int32"):
         lockstep.dot_product_attention(
             *(x.astype("int32") for x in (query, key, value))
         )
-    with pytest.raises(TypeError, match="a number as scale, found str"):
-        lockstep.dot_product_attention(query, key, value, scale="1")
+    with pytest.raises(TypeError, match="found float8_e4m3fn, float8_e4m3fn"):
+        lockstep.dot_product_attention(
+            *(x.astype("float8_e4m3fn") for x in (query, key, value))
+        )
+    for scale, name in ("1", "str"), (np.ones(1), "ndarray"):
+        with pytest.raises(TypeError, match=f"as scale, found {name}"):
+            lockstep.dot_product_attention(query, key, value, scale=scale)
+    with pytest.raises(TypeError, match="known while the step is traced"):
+        jax.jit(
+            lambda s: lockstep.dot_product_attention(query, key, value, scale=s)
+        )(1.0)
 
 
 def test_captures_have_one_operation_each(make):  # noqa: F811

@@ -151,8 +151,8 @@ struct CommandLine {
                             "pair of positions (default)"),
                  clEnumValN(Attention::Cudnn, "cudnn",
                             "cuDNN, which the run then needs, and which "
-                            "stores none; generated code for f32 and f64, and "
-                            "large heads")),
+                            "stores none; generated code for what it does not "
+                            "support")),
       cl::init(Attention::Generated), cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas",

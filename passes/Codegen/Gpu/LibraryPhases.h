@@ -33,6 +33,9 @@ struct LibraryPhases {
   }
 };
 
+/// The numbers of the kinds of phases in `kLibraryPhases`.
+enum class LibraryKind { Product, Convolution, Attention };
+
 inline constexpr LibraryPhases kLibraryPhases[] = {
     LibraryPhases::of<runtime::GpuProduct>(
         "lockstep.products", runtime::gpuProductsSuffix, "cuBLASLt", "product"),

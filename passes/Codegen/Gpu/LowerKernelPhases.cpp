@@ -1,5 +1,6 @@
 //===- LowerKernelPhases.cpp - Lower linalg on memory to GPU threads ------===//
 
+#include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Gpu/EmitThreads.h"
 #include "passes/Codegen/Gpu/LibraryPhases.h"
@@ -9,7 +10,6 @@
 #include "passes/Codegen/Gpu/SplitReductions.h"
 #include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/InPlace.h"
-#include "passes/Kernels/Grouping.h"
 #include "passes/Passes.h"
 #include "runtime/artifact/GpuSymbols.h"
 
@@ -36,10 +36,6 @@ using namespace mlir;
 /// Of intermediate buffers, so that threads access whole segments of memory.
 static constexpr int64_t kSegmentBytes = 256;
 
-/// The threads of a block of a phase without blocks. Not 0: PTX has no numbers
-/// for an array of zeros.
-static constexpr int64_t kNoThreads = 32;
-
 /// Refuses what threads would execute several times, and assertions.
 static LogicalResult checkOperations(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
@@ -49,7 +45,7 @@ static LogicalResult checkOperations(func::FuncOp function) {
                        memref::DeallocOp>(op) ||
                    op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
                    op->hasTrait<OpTrait::IsTerminator>() ||
-                   isa<func::FuncOp>(op) || isAttention(op);
+                   isa<func::FuncOp>(op) || device::isAttention(op);
     if (!isKnown && !isMemoryEffectFree(op) &&
         !hasSingleEffect<MemoryEffects::Read>(op))
       return WalkResult(op->emitError("no code for '")
@@ -188,7 +184,7 @@ struct LowerKernelPhases
     int64_t threads = 0, sharedBytes = 0;
     auto finish = [&] {
       if (codes.empty()) {
-        launches.append({0, kNoThreads});
+        launches.append({runtime::gpuLibraryBlocks, 0});
         return;
       }
       func::FuncOp code =
@@ -208,20 +204,21 @@ struct LowerKernelPhases
     llvm::SmallPtrSet<Operation *, 16> shared = findShared(function);
     for (ArrayRef<size_t> numbers : divideAmongLaunches(function, phases)) {
       for (size_t i : numbers) {
-        auto describe = [&](auto description, size_t kind) {
+        auto describe = [&](const auto &description, LibraryKind kind) {
           if (!description)
             return;
-          description->phase = launches.size() / 2;
-          llvm::append_range(words[kind], description->toWords());
+          auto numbered = *description;
+          numbered.phase = launches.size() / 2;
+          llvm::append_range(words[size_t(kind)], numbered.toWords());
         };
-        describe(phases[i].libraryProduct, 0);
-        describe(phases[i].libraryConvolution, 1);
-        describe(phases[i].libraryAttention, 2);
+        describe(phases[i].libraryProduct, LibraryKind::Product);
+        describe(phases[i].libraryConvolution, LibraryKind::Convolution);
+        describe(phases[i].libraryAttention, LibraryKind::Attention);
         if (phases[i].kind == Phase::Kind::Library) {
           if (!phases[i].libraryAttention)
             return phases[i].ops.front()->emitError(
-                "expected operands that cuDNN supports, in contiguous parts of "
-                "the buffers of the kernel");
+                "expected operands of an attention for cuDNN in buffers of the "
+                "kernel, at places that are known at compile time");
           continue;
         }
         PhaseCode code{emit(function, shared, phases[i], i, symbol, options),
@@ -239,7 +236,7 @@ struct LowerKernelPhases
     }
     // A kernel that computes nothing: no blocks are launched.
     if (launches.empty())
-      launches = {0, kNoThreads};
+      launches = {0, 32};
     // What is left describes the kernel.
     function.eraseBody();
     function.setPrivate();

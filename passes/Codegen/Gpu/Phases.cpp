@@ -2,13 +2,13 @@
 
 #include "passes/Codegen/Gpu/Phases.h"
 
+#include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Combiner.h"
 #include "passes/Codegen/Gpu/RegisterRow.h"
 #include "passes/Codegen/Gpu/ThreadBuilder.h"
 #include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/Product.h"
-#include "passes/Kernels/Grouping.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -454,7 +454,7 @@ std::vector<Phase> lockstep::splitPhases(func::FuncOp function,
         }
       continue;
     }
-    if (isAttention(&op)) {
+    if (device::isAttention(&op)) {
       Phase &phase = phases.emplace_back();
       phase.kind = Phase::Kind::Library;
       phase.ops.push_back(&op);

@@ -2,6 +2,7 @@
 
 #include "runtime/device/cpu/CpuBinary.h"
 
+#include "runtime/artifact/Binaries.h"
 #include "runtime/artifact/KernelArguments.h"
 #include "runtime/support/Checked.h"
 
@@ -51,7 +52,7 @@ CpuBinary::~CpuBinary() {
 }
 
 static bool isForCpu(const artifact::Binary &binary) {
-  return !binary.device() || binary.device()->string_view() == "cpu";
+  return deviceOf(binary) == "cpu";
 }
 
 static const artifact::Binary *findBinary(const artifact::Artifact &tables,
@@ -81,10 +82,16 @@ pickBinary(const artifact::Artifact &tables, std::string_view target) {
       if (const artifact::Binary *binary = findBinary(tables, candidate))
         if (cpuSupportsTarget(candidate))
           return binary;
+    std::string list = listTargets(tables);
+    if (list.empty())
+      return unsupported(
+          fmt::format("no kernels for processors: expected some for device "
+                      "'cpu', the artifact has those for {}",
+                      listBinaries(tables)));
     return unsupported(fmt::format(
         "no kernels for this CPU: the artifact has {}, none of which it "
         "can execute",
-        listTargets(tables)));
+        list));
   }
   const artifact::Binary *binary = findBinary(tables, target);
   if (!binary)

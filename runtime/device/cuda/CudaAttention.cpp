@@ -4,6 +4,7 @@
 
 #include "runtime/device/cuda/CudnnAttentionGraph.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -56,16 +57,29 @@ std::vector<CudaAttention::Slice> CudaAttention::slices() const {
     if (isAligned(next))
       found.push_back(next);
   };
-  for (uint64_t count = examples; count >= 1; --count)
-    if (examples % count == 0)
-      add({count, heads});
-  for (uint64_t count = heads - 1; count >= 1; --count)
-    if (heads % count == 0)
-      add({1, count});
+  for (uint64_t parts = 1; parts <= examples; ++parts)
+    if (examples % parts == 0)
+      add({examples / parts, heads});
+  for (uint64_t parts = 2; parts <= heads; ++parts)
+    if (heads % parts == 0)
+      add({1, heads / parts});
   return found;
 }
 
+uint64_t CudaAttention::leastBytes(const Slice &tried) const {
+  if (!isGradient())
+    return 0;
+  // The library keeps the gradients of scores, in 16 bits.
+  using Wide = unsigned __int128;
+  constexpr Wide most = std::numeric_limits<uint64_t>::max();
+  Wide scores = Wide(attention.query.sizes[2]) * attention.key.sizes[2];
+  for (uint64_t count : {tried.examples, tried.heads, uint64_t(2)})
+    scores = std::min(scores * count, most);
+  return uint64_t(std::min(scores + bytesOfSums(tried), most));
+}
+
 Expected<CudnnPlan> CudaAttention::planFor(const Slice &tried,
+                                           uint64_t mostBytes,
                                            std::string &refused) const {
   GpuAttention part = attention;
   for (const AttentionOperand &operand : attentionOperands(attention.kind)) {
@@ -74,45 +88,36 @@ Expected<CudnnPlan> CudaAttention::planFor(const Slice &tried,
     sizes[1] = tried.heads;
   }
   return library->plan([&](const CudnnTarget &target) {
-    return planAttention(library->api, target, part,
-                         mostWorkspaceBytes - bytesOfSums(tried), refused);
+    return planAttention(library->api, target, part, mostBytes, refused);
   });
 }
 
 Status CudaAttention::choose() {
-  if (std::optional<std::string> unsupported =
-          findUnsupportedAttention(attention, library->api.cudnnGetVersion())) {
-    reason = *unsupported;
+  if (std::optional<std::string> stride = findUnsupportedStride(attention)) {
+    reason = *stride;
     return Status();
   }
-  uint64_t least = 0;
-  for (const Slice &tried : slices()) {
-    // The library keeps the gradients of products, in 16 bits. Not to ask it
-    // where these are too large saves a compilation.
-    uint64_t needed = bytesOfSums(tried);
-    if (isGradient())
-      needed += 2 * tried.examples * tried.heads * attention.query.sizes[2] *
-                attention.key.sizes[2];
-    if (needed <= mostWorkspaceBytes) {
-      std::string refused;
-      CudnnPlan found;
-      LOCKSTEP_RETURN_IF_ERROR(planFor(tried, refused).moveTo(found));
-      if (found.plan.get()) {
-        slice = tried;
-        plan = std::move(found);
-        return Status();
-      }
-      if (found.workspaceBytes == 0) {
-        reason = refused;
-        return Status();
-      }
-      needed = bytesOfSums(tried) + found.workspaceBytes;
+  std::vector<Slice> all = slices();
+  for (const Slice &tried : all) {
+    // Nothing is smaller than the last one.
+    bool isLast = &tried == &all.back();
+    uint64_t most =
+        isLast ? std::numeric_limits<uint64_t>::max() : mostWorkspaceBytes;
+    // Not to ask the library where it would need too much saves a compilation.
+    if (leastBytes(tried) > most)
+      continue;
+    CudnnPlan found;
+    LOCKSTEP_RETURN_IF_ERROR(
+        planFor(tried, most - bytesOfSums(tried), reason).moveTo(found));
+    if (found.plan.get()) {
+      reason.clear();
+      slice = tried;
+      plan = std::move(found);
+      return Status();
     }
-    least = needed;
+    if (found.workspaceBytes == 0)
+      return Status();
   }
-  reason = fmt::format("expected working memory of at most {} bytes for a part "
-                       "of the heads, found {}",
-                       mostWorkspaceBytes, least);
   return Status();
 }
 

@@ -18,7 +18,7 @@ namespace lockstep::runtime {
 /// An attention, or its gradient, that cuDNN computes. The working memory of a
 /// gradient grows with the product of the numbers of queries and keys: where
 /// that is too much, it computes some examples, or some heads of an example,
-/// after the other.
+/// after the others, and takes what the smallest part needs.
 class CudaAttention final : public CudaLibraryPhase {
 public:
   /// `attention` is valid.
@@ -50,9 +50,12 @@ private:
   bool isAligned(const Slice &tried) const;
   /// Those that begin at aligned addresses, largest first.
   std::vector<Slice> slices() const;
+  /// What the library needs for a slice at least, with the sums.
+  uint64_t leastBytes(const Slice &tried) const;
   /// Sets the slice and its plan, or `reason`. Error: of the library.
   Status choose();
-  Expected<CudnnPlan> planFor(const Slice &tried, std::string &refused) const;
+  Expected<CudnnPlan> planFor(const Slice &tried, uint64_t mostBytes,
+                              std::string &refused) const;
   /// What the plan is executed with for the slice that begins with this head of
   /// this example.
   Expected<CudnnDescriptor> pack(std::span<std::byte *const> buffers,

@@ -237,8 +237,9 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
   CudaKernel loaded;
   loaded.name = code;
   for (uint32_t phase = 0; phase < launches.size() / 2; ++phase) {
-    // No function either: nothing is computed, unless a library does it.
-    if (launches[2 * phase] == 0) {
+    // There is no function: nothing is computed, or a library does it.
+    if (uint64_t blocks = launches[2 * phase];
+        blocks == 0 || blocks == uint64_t(gpuLibraryBlocks)) {
       loaded.phases.emplace_back();
       continue;
     }
@@ -251,6 +252,13 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
   LOCKSTEP_RETURN_IF_ERROR(addProducts(kernel, loaded));
   LOCKSTEP_RETURN_IF_ERROR(addConvolutions(kernel, loaded));
   LOCKSTEP_RETURN_IF_ERROR(addAttention(kernel, loaded));
+  for (size_t phase = 0; phase < loaded.phases.size(); ++phase)
+    if (launches[2 * phase] == uint64_t(gpuLibraryBlocks) &&
+        !loaded.phases[phase].byLibrary)
+      return corrupted(fmt::format(
+          "kernel '{}': expected a description of phase {}, which has no code "
+          "in the binary for target '{}', for a library, found none",
+          code, phase, name));
   const CudaKernel &kept =
       kernels.emplace(code, std::move(loaded)).first->second;
   return static_cast<KernelHandle>(&kept);

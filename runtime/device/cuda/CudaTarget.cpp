@@ -2,6 +2,8 @@
 
 #include "runtime/device/cuda/CudaTarget.h"
 
+#include "runtime/artifact/Binaries.h"
+
 #include <charconv>
 #include <cstring>
 #include <elf.h>
@@ -46,10 +48,6 @@ bool isCubin(std::span<const std::byte> image) {
          std::memcmp(image.data(), ELFMAG, SELFMAG) == 0;
 }
 
-static std::string_view deviceOf(const artifact::Binary &binary) {
-  return binary.device() ? binary.device()->string_view() : "cpu";
-}
-
 /// "'sm_80', 'sm_90a' (a cubin)"
 static std::string listCudaTargets(const Artifact &artifact) {
   std::string list;
@@ -58,15 +56,6 @@ static std::string listCudaTargets(const Artifact &artifact) {
       list += fmt::format(
           "{}'{}'{}", list.empty() ? "" : ", ", binary->target()->string_view(),
           isCubin(artifact.segment(binary->segment())) ? " (a cubin)" : "");
-  return list;
-}
-
-/// "'cpu' ('x86-64-v3'), 'cpu' ('x86-64-v4')"
-static std::string listOtherBinaries(const Artifact &artifact) {
-  std::string list;
-  for (const artifact::Binary *binary : *artifact.tables().binaries())
-    list += fmt::format("{}'{}' ('{}')", list.empty() ? "" : ", ",
-                        deviceOf(*binary), binary->target()->string_view());
   return list;
 }
 
@@ -112,7 +101,7 @@ Expected<CudaImage> chooseCudaImage(const Artifact &artifact,
     return unsupported(
         fmt::format("no kernels for GPUs: expected some for device 'cuda', the "
                     "artifact has those for {}",
-                    listOtherBinaries(artifact)));
+                    listBinaries(artifact.tables())));
   if (target.empty())
     return unsupported(fmt::format(
         "no kernels for this GPU: expected a target for compute capability {}, "

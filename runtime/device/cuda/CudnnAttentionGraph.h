@@ -8,8 +8,8 @@
 
 namespace lockstep::runtime {
 
-/// The plan by `planGraph` of an attention for which `findUnsupportedAttention`
-/// finds nothing. The library compiles code for it.
+/// The plan by `planGraph` of a valid attention without unsupported strides.
+/// The library compiles code for it.
 Expected<CudnnPlan> planAttention(const CudnnApi &api,
                                   const CudnnTarget &target,
                                   const GpuAttention &attention,

@@ -2,8 +2,6 @@
 
 #include "runtime/device/cuda/CudnnAttentionOperands.h"
 
-#include "runtime/support/SharedLibrary.h"
-
 #include <fmt/format.h>
 
 namespace lockstep::runtime {
@@ -59,21 +57,7 @@ findUnsupportedStride(const AttentionOperand &operand,
 }
 
 std::optional<std::string>
-findUnsupportedAttention(const GpuAttention &attention, size_t version) {
-  if (version < leastCudnnForAttention)
-    return fmt::format("expected NVIDIA's cuDNN {} or newer, found {}",
-                       dottedVersion(leastCudnnForAttention),
-                       dottedVersion(version));
-  constexpr uint64_t headUnit = 8, mostOfHead = 128;
-  if (uint64_t size = attention.query.sizes[3];
-      size % headUnit != 0 || size > mostOfHead)
-    return fmt::format("expected heads of a multiple of {} elements, at most "
-                       "{}, found {}",
-                       headUnit, mostOfHead, size);
-  if (attention.kind == GpuAttention::Gradient &&
-      attention.query.sizes[2] == 1 && attention.key.sizes[2] == 1)
-    return "expected more positions than one for a gradient, found one of "
-           "queries and one of keys";
+findUnsupportedStride(const GpuAttention &attention) {
   for (const AttentionOperand &operand : attentionOperands(attention.kind))
     if (std::optional<std::string> found =
             findUnsupportedStride(operand, attention.*operand.tensor))

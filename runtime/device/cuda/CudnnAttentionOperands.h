@@ -59,11 +59,9 @@ std::span<const AttentionOperand> attentionOperands(uint64_t kind);
 /// The numbers that its plan needs.
 std::vector<AttentionName> attentionNumbers(const GpuAttention &attention);
 
-/// Why this version of cuDNN, as `cudnnGetVersion` returns it, cannot compute
-/// the attention, for what it does not say itself: it may crash, or have wrong
-/// results. "expected ..., found ..."; none if nothing is known.
-std::optional<std::string>
-findUnsupportedAttention(const GpuAttention &attention, size_t version);
+/// A stride with which cuDNN may crash, or have wrong results, without saying
+/// so: "expected ..., found ..."; none if there is no such stride.
+std::optional<std::string> findUnsupportedStride(const GpuAttention &attention);
 
 } // namespace lockstep::runtime
 

@@ -10,7 +10,7 @@
 // CHECK-SAME: 2, 0, 10, 2, 3, 6, 8, 144, 8, 24, 1,
 // CHECK-SAME: 3, 0, 10, 2, 3, 4, 8, 96, 8, 24, 1,
 // CHECK-SAME: 4, 0, 11, 2, 3, 4, 1, 12, 4, 1, 1,
-// CHECK-SAME: lockstep.launches = array<i64: 0, 32>
+// CHECK-SAME: lockstep.launches = array<i64: -1, 0>
 device.kernel @forward(%q: tensor<2x4x3x8xbf16>, %k: tensor<2x6x3x8xbf16>, %v: tensor<2x6x3x8xbf16>) -> (tensor<2x4x3x8xbf16>, tensor<2x3x4xf32>) {
   %e = tensor.empty() : tensor<2x4x3x8xbf16>
   %f = tensor.empty() : tensor<2x3x4xf32>
@@ -27,7 +27,7 @@ device.kernel @forward(%q: tensor<2x4x3x8xbf16>, %k: tensor<2x6x3x8xbf16>, %v: t
 // CHECK-SAME: 0, 0, 9, 2, 2, 4, 8, 192, 8, 48, 1,
 // CHECK-SAME: 0, 32, 9, 2, 2, 4, 8, 192, 8, 48, 1,
 // CHECK-SAME: 0, 64, 9, 2, 2, 4, 8, 192, 8, 48, 1,
-// CHECK-SAME: lockstep.launches = array<i64: 0, 32>
+// CHECK-SAME: lockstep.launches = array<i64: -1, 0>
 device.kernel @parts(%x: tensor<2x4x3x2x8xf16>) -> (tensor<2x4x2x8xf16>, tensor<2x2x4xf32>) {
   %q = tensor.extract_slice %x[0, 0, 0, 0, 0] [2, 4, 1, 2, 8] [1, 1, 1, 1, 1] : tensor<2x4x3x2x8xf16> to tensor<2x4x2x8xf16>
   %k = tensor.extract_slice %x[0, 0, 1, 0, 0] [2, 4, 1, 2, 8] [1, 1, 1, 1, 1] : tensor<2x4x3x2x8xf16> to tensor<2x4x2x8xf16>

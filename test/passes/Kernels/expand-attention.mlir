@@ -3,8 +3,11 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(expand-attention{library}),form-kernels)" --split-input-file | FileCheck %s
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(expand-attention{library}),form-kernels)" --split-input-file --remarks-filter=kernels 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(expand-attention))" --split-input-file | FileCheck %s --check-prefix=EXPANDED
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(expand-attention{library obstacle=forTheTest}))" --split-input-file --remarks-filter=kernels 2>&1 | FileCheck %s --check-prefix=OBSTACLE
 
 // EXPANDED-NOT: device.attention
+// OBSTACLE-NOT: device.attention
+// OBSTACLE: Remark="generated code instead of cuDNN: forTheTest"
 
 // The kernel reads parts of a tensor where they are. Element-wise operations before and after it have kernels of their own, small as they are.
 // CHECK: device.kernel private @step_0_elementwise
@@ -86,4 +89,22 @@ func.func @heads(%x: tensor<1x4x2x12xf16>) -> tensor<1x4x2x12xf16> {
   %o:2 = device.attention scale 1.000000e+00 ins(%x, %x, %x : tensor<1x4x2x12xf16>, tensor<1x4x2x12xf16>, tensor<1x4x2x12xf16>)
       outs(%e, %f : tensor<1x4x2x12xf16>, tensor<1x2x4xf32>) -> tensor<1x4x2x12xf16>, tensor<1x2x4xf32>
   return %o#0 : tensor<1x4x2x12xf16>
+}
+
+// -----
+
+// A library reads no part that begins elsewhere than at a multiple of 16 bytes, nor constants within the code.
+// CHECK: device.kernel private @step_{{[0-9]+}}_extract_slice
+// CHECK: device.kernel private @step_{{[0-9]+}}_attention(%{{.*}}: tensor<1x2x1x8xf16>, %{{.*}}: tensor<1x2x1x8xf16>)
+// CHECK-NOT: extract_slice
+// CHECK-NOT: dense
+// CHECK: device.yield
+func.func @step(%x: tensor<1x2x1x24xf16>) -> tensor<1x2x1x8xf16> {
+  %c = arith.constant dense<[[[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]], [[8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]]]]> : tensor<1x2x1x8xf16>
+  %q = tensor.extract_slice %x[0, 0, 0, 4] [1, 2, 1, 8] [1, 1, 1, 1] : tensor<1x2x1x24xf16> to tensor<1x2x1x8xf16>
+  %e = tensor.empty() : tensor<1x2x1x8xf16>
+  %f = tensor.empty() : tensor<1x1x2xf32>
+  %o:2 = device.attention scale 1.000000e+00 ins(%q, %c, %c : tensor<1x2x1x8xf16>, tensor<1x2x1x8xf16>, tensor<1x2x1x8xf16>)
+      outs(%e, %f : tensor<1x2x1x8xf16>, tensor<1x1x2xf32>) -> tensor<1x2x1x8xf16>, tensor<1x1x2xf32>
+  return %o#0 : tensor<1x2x1x8xf16>
 }

@@ -81,3 +81,27 @@ func.func @branch(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
 }
 
 collective.group @all
+
+// An attention is computed before the loop with the collective that needs it.
+// REMARK: remark: [Passed] Hoisted {{.*}}Function=attention
+// CHECK-LABEL: func.func @attention(
+// CHECK: device.attention
+// CHECK: collective.start all_reduce sum
+// CHECK: scf.for
+// CHECK-NOT: collective.start
+func.func @attention(%x: tensor<1x4x1x8xf32>, %y: tensor<1x4x1x8xf32>) -> tensor<1x4x1x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %e = tensor.empty() : tensor<1x4x1x8xf32>
+  %f = tensor.empty() : tensor<1x1x4xf32>
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %y) -> tensor<1x4x1x8xf32> {
+    %o:2 = device.attention scale 1.000000e+00 ins(%x, %x, %x : tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>)
+        outs(%e, %f : tensor<1x4x1x8xf32>, tensor<1x1x4xf32>) -> tensor<1x4x1x8xf32>, tensor<1x1x4xf32>
+    %h = collective.start all_reduce sum @all (%o#0 : tensor<1x4x1x8xf32>) -> !collective.pending<tensor<1x4x1x8xf32>> loc("model.py":8:3)
+    %s = collective.wait %h (%o#0 : tensor<1x4x1x8xf32>) : !collective.pending<tensor<1x4x1x8xf32>> -> tensor<1x4x1x8xf32>
+    %t = arith.addf %a, %s : tensor<1x4x1x8xf32>
+    scf.yield %t : tensor<1x4x1x8xf32>
+  } loc("model.py":7:3)
+  return %r : tensor<1x4x1x8xf32>
+}

@@ -214,11 +214,12 @@ protected:
 
 private:
   void expectPlan(const GpuAttention &attention) {
-    auto unsupported =
-        findUnsupportedAttention(attention, api->cudnnGetVersion());
-    if (unsupported && api->cudnnGetVersion() < 91600)
-      GTEST_SKIP() << *unsupported;
-    ASSERT_FALSE(unsupported) << *unsupported;
+    if (Status status = CudnnApi::load(leastCudnnForAttention).status();
+        !status.ok())
+      GTEST_SKIP() << status.message();
+    for (const std::optional<std::string> &unsupported :
+         {attention.findObstacle(), findUnsupportedStride(attention)})
+      ASSERT_FALSE(unsupported) << *unsupported;
     constexpr uint64_t most = uint64_t(256) << 20;
     std::string refusal;
     Expected<CudnnPlan> plan = planAttention(*api, {nullptr, properties.get()},

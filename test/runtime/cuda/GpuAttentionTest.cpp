@@ -103,6 +103,36 @@ TEST(GpuAttention, ofScales) {
   EXPECT_TRUE(isScale(0));
   EXPECT_FALSE(isScale(std::numeric_limits<double>::infinity()));
   EXPECT_FALSE(isScale(std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_FALSE(isScale(1e39)) << "infinite in f32";
+}
+
+/// What the compiler leaves to generated code, and no kernel has.
+TEST(GpuAttention, thatLibrariesDoNotSupport) {
+  auto obstacle = [](auto change, uint64_t kind = GpuAttention::Gradient) {
+    GpuAttention attention = makeAttention(kind);
+    change(attention);
+    return attention.findObstacle().value_or("");
+  };
+  EXPECT_EQ(obstacle([](auto &) {}), "");
+  EXPECT_EQ(
+      obstacle([](auto &it) { it.query.element = uint64_t(ElementType::f32); }),
+      "expected elements of f16 or bf16, found f32");
+  for (uint64_t size : {8, 128})
+    EXPECT_EQ(obstacle([&](auto &it) { it.query.sizes[3] = size; }), "");
+  EXPECT_EQ(
+      obstacle([](auto &it) { it.query.sizes[3] = 12; }),
+      "expected heads of at most 128 elements, a multiple of 8, found 12");
+  EXPECT_EQ(
+      obstacle([](auto &it) { it.query.sizes[3] = 136; }),
+      "expected heads of at most 128 elements, a multiple of 8, found 136");
+  EXPECT_EQ(
+      obstacle([](auto &it) { it.scaleBits = std::bit_cast<uint64_t>(1e39); }),
+      "expected a scale that f32 has, found 1e+39");
+  auto onePosition = [](auto &it) { it.query.sizes[2] = it.key.sizes[2] = 1; };
+  EXPECT_EQ(obstacle(onePosition),
+            "expected more positions than one for a gradient, found one of "
+            "queries and one of keys");
+  EXPECT_EQ(obstacle(onePosition, GpuAttention::Forward), "");
 }
 
 /// Sizes of each operand that do not fit to those of the others. Buffers are

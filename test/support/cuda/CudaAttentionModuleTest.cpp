@@ -19,7 +19,8 @@ namespace {
 class CudaAttentionModules : public CudaAttentions {
 protected:
   /// Loads the kernel `attend` of `described`, of buffers of these sizes.
-  void load(const GpuAttention &described, const Buffers &buffers) {
+  void load(const GpuAttention &described, const Buffers &buffers,
+            const char *suffix = gpuAttentionSuffix.data()) {
     TestProgram program(1);
     program.ret();
     auto kernel = std::make_unique<artifact::KernelT>();
@@ -33,10 +34,11 @@ protected:
                          suffix, words.size(), fmt::join(words, ", "));
     };
     std::string ptx = ".version 7.0\n.target sm_80\n.address_size 64\n";
-    ptx += array(gpuLaunchesSuffix.data(), std::array<uint64_t, 2>{});
+    ptx += array(gpuLaunchesSuffix.data(),
+                 std::array{uint64_t(gpuLibraryBlocks), uint64_t(0)});
     ptx += array(gpuArgumentsSuffix.data(),
                  std::array{argumentsCode(*kernel->arguments, kernel->grid)});
-    ptx += array(gpuAttentionSuffix.data(), described.toWords());
+    ptx += array(suffix, described.toWords());
     auto binary = std::make_unique<artifact::BinaryT>();
     binary->target = "sm_80";
     binary->device = "cuda";
@@ -81,7 +83,8 @@ TEST_F(CudaAttentionModules, haveAttention) {
 
 /// There is no code instead of what the library does not support.
 TEST_F(CudaAttentionModules, fail) {
-  GpuAttention attention = makeGradient({.size = 12});
+  GpuAttention attention = makeGradient({});
+  attention.value.strides[0] += 4;
   Buffers buffers = makeBuffers(attention);
   load(attention, buffers);
   Expected<KernelHandle> found = kernel();
@@ -89,10 +92,18 @@ TEST_F(CudaAttentionModules, fail) {
   queue->launch(*found, /*grid=*/1, upload(buffers), {});
   EXPECT_EQ(queue->finish().message(),
             "the launch of kernel 'attend', phase 0 by cuDNN: this attention "
-            "is not supported: expected heads of a multiple of 8 elements, at "
-            "most 128, found 12; compile without --attention=cudnn, so that "
-            "generated code computes it");
+            "is not supported: expected a stride of a multiple of 8 elements "
+            "between examples of the value, found 964; compile without "
+            "--attention=cudnn, so that generated code computes it");
   EXPECT_EQ(module->note(), "");
+}
+
+TEST_F(CudaAttentionModules, withoutWords) {
+  GpuAttention attention = makeGradient({});
+  load(attention, makeBuffers(attention), "$other");
+  EXPECT_EQ(kernel().status().message(),
+            "kernel 'attend': expected a description of phase 0, which has no "
+            "code in the binary for target 'sm_80', for a library, found none");
 }
 
 TEST_F(CudaAttentionModules, withOtherWords) {
@@ -154,8 +165,6 @@ TEST_F(CudaAttentionFaults, ofOlderLibraries) {
   auto check = [&] {
     setenv("LOCKSTEP_CUDA_CUDNN", "91501", 1);
     CudaAttentions::SetUp();
-    EXPECT_EQ(refusal(makeGradient({})),
-              "expected NVIDIA's cuDNN 9.16.0 or newer, found 9.15.1");
     load(makeGradient({}), makeBuffers(makeGradient({})));
     EXPECT_EQ(kernel().status().message(),
               "kernel 'attend' has attention for cuDNN (--attention=cudnn): "
