@@ -125,6 +125,7 @@ def test_check(tools, gpu, tmp_path):
             "--models",
             "optimizers",
             "vae",
+            "translator",
             "--examples",
             "digits-mlp",
             "--large",
