@@ -26,9 +26,9 @@ _MASKED = float(np.finfo(np.float32).min)
 def dot_product_attention(query, key, value, *, scale=None, is_causal=False):
     """Computes `softmax(scale * query . key) . value` for each head.
 
-    The arguments have the names of `jax.nn.dot_product_attention`. Scores and sums
-    are in f32, or in f64 for operands of f64; the weights are rounded to the
-    type of `value` before they multiply it. The gradient computes the weights
+    The arguments have the names of `jax.nn.dot_product_attention`. Scores and
+    sums are in f32, or in f64 for operands of f64; the weights are rounded to
+    the type of `value` before they multiply it. The gradient computes the weights
     again from one number for each query, the logarithm of the sum of its
     exponentials.
 

@@ -6,6 +6,20 @@ import json
 TARGETS = "--target=sm_90,x86-64-v3"
 
 
+def standin(tools):
+    """The folder of the libraries of the stand-in."""
+    return tools.folder.parent / "lib" / "cuda-standin"
+
+
+def without_library(tools, folder, name):
+    """A folder for LD_LIBRARY_PATH in which there is a driver, and what has the
+    name of a library is none."""
+    folder.mkdir()
+    (folder / "libcuda.so.1").symlink_to(standin(tools) / "libcuda.so.1")
+    (folder / name).write_text("no library")
+    return str(folder)
+
+
 def count(file, function):
     """How often a function of the stand-in has been called, of which a file
     (LOCKSTEP_CUDA_CALLS) has the numbers of calls."""

@@ -13,7 +13,7 @@ import safetensors.numpy
 import zoo
 from artifacts import sealed
 from conftest import capture, read_metrics, steps_of
-from gpus import count
+from gpus import count, without_library
 
 #: Of each attention: the expressions of query, key and value of a state x, y
 #: and z, whose shapes follow, the options, and whether the library computes it.
@@ -271,13 +271,8 @@ def test_errors(attention, tools, tmp_path):
     def message(**variables):
         return run("--attention=cudnn", check=False, **variables)
 
-    # There is a driver, and what has the name of the library is none.
-    alone = tmp_path / "alone"
-    alone.mkdir()
-    standin = tools.folder.parent / "lib" / "cuda-standin"
-    (alone / "libcuda.so.1").symlink_to(standin / "libcuda.so.1")
-    (alone / "libcudnn.so.9").write_text("no library")
-    found = message(LD_LIBRARY_PATH=str(alone))
+    alone = without_library(tools, tmp_path / "alone", "libcudnn.so.9")
+    found = message(LD_LIBRARY_PATH=alone)
     assert re.search(
         r"kernel 'step_\d+_attend_attention\w*' has attention for cuDNN \(--attention=cudnn\): expected NVIDIA's cuDNN \S+ or newer, found none: ",
         found,

@@ -12,7 +12,7 @@ import safetensors.numpy
 
 from artifacts import sealed
 from conftest import capture
-from gpus import TARGETS, count, failure
+from gpus import TARGETS, count, failure, standin, without_library
 
 #: Of each convolution: the layouts of image, filter and result, the shapes of
 #: the first two, and more arguments; then how many of the result and the
@@ -304,18 +304,15 @@ def test_errors(tools, gpu, examples, tmp_path):
             gpu, example, used, tmp_path, "--device=cuda", *options, **variables
         )
 
-    # There is a driver, and what has the name of the library is none.
-    alone = tmp_path / "alone"
-    alone.mkdir()
-    standin = tools.folder.parent / "lib" / "cuda-standin"
-    (alone / "libcuda.so.1").symlink_to(standin / "libcuda.so.1")
-    (alone / "libcudnn.so.9").write_text("no library")
-    found = message(LD_LIBRARY_PATH=str(alone))
+    alone = without_library(tools, tmp_path / "alone", "libcudnn.so.9")
+    found = message(LD_LIBRARY_PATH=alone)
     assert (
         "has convolutions for cuDNN (--convolutions=cudnn): expected NVIDIA's cuDNN 9.0.0 or newer, found none: "
         in found
     )
-    found = message(LD_LIBRARY_PATH=f"{standin / 'old-cudnn'}:{standin}")
+    found = message(
+        LD_LIBRARY_PATH=f"{standin(tools) / 'old-cudnn'}:{standin(tools)}"
+    )
     assert (
         "expected NVIDIA's cuDNN 9.0.0 or newer, found one without 'cudnnGetErrorString'"
         in found

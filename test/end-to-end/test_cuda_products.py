@@ -12,7 +12,7 @@ import safetensors.numpy
 
 from artifacts import sealed
 from conftest import capture
-from gpus import TARGETS, count, failure
+from gpus import TARGETS, count, failure, standin, without_library
 
 SIZES = {"m": 33, "n": 24, "k": 40, "b": 3, "h": 2, "d": 16, "q": 17, "t": 24}
 
@@ -389,13 +389,8 @@ def test_errors(tools, gpu, examples, compiled_example, tmp_path):
             gpu, example, used, tmp_path, "--device=cuda", *options, **variables
         )
 
-    # There is a driver, and what has the name of the library is none.
-    alone = tmp_path / "alone"
-    alone.mkdir()
-    standin = tools.folder.parent / "lib" / "cuda-standin"
-    (alone / "libcuda.so.1").symlink_to(standin / "libcuda.so.1")
-    (alone / "libcublasLt.so.12").write_text("no library")
-    found = message(LD_LIBRARY_PATH=str(alone))
+    alone = without_library(tools, tmp_path / "alone", "libcublasLt.so.12")
+    found = message(LD_LIBRARY_PATH=alone)
     assert (
         "has products for cuBLASLt (--products=cublaslt): expected NVIDIA's cuBLASLt 12.4.0 or newer, found none: "
         in found
@@ -405,7 +400,7 @@ def test_errors(tools, gpu, examples, compiled_example, tmp_path):
         ("120400", "found one without 'cublasLtGetStatusName'"),
     ):
         found = message(
-            LD_LIBRARY_PATH=f"{standin / f'cublaslt-{version}'}:{standin}"
+            LD_LIBRARY_PATH=f"{standin(tools) / f'cublaslt-{version}'}:{standin(tools)}"
         )
         assert f"expected NVIDIA's cuBLASLt 12.4.0 or newer, {what}" in found, (
             found
