@@ -1,7 +1,7 @@
 //===- LibraryPhases.h - What libraries compute of kernels ------*- C++ -*-===//
 
-#ifndef LOCKSTEP_PASSES_CODEGEN_GPU_LIBRARYPHASES_H
-#define LOCKSTEP_PASSES_CODEGEN_GPU_LIBRARYPHASES_H
+#ifndef LOCKSTEP_PASSES_CODEGEN_LIBRARYPHASES_H
+#define LOCKSTEP_PASSES_CODEGEN_LIBRARYPHASES_H
 
 #include "runtime/artifact/GpuAttention.h"
 #include "runtime/artifact/GpuConvolutions.h"
