@@ -3,17 +3,15 @@ generated code, and the library's failures.
 """
 
 import re
-import shutil
 
 import ml_dtypes
 import numpy as np
 import pytest
-import safetensors.numpy
 
 import zoo
 from artifacts import sealed
 from conftest import capture, read_metrics, steps_of
-from gpus import count, without_library
+from gpus import OperationRun, check_variables, count, without_library
 
 #: Of each attention: the expressions of query, key and value of a state x, y
 #: and z, whose shapes follow, the options, and whether the library computes it.
@@ -117,59 +115,17 @@ def step(state, batch, scalars):
 def attention(tools, gpu, tmp_path):
     """Compiles a model of attention, takes a step, and returns its variables
     with the number of calls of the library."""
-    source = tmp_path / "model"
-    data = tmp_path / "data.npz"
-    np.savez(data, unused=np.zeros(1, "float32"))
+    run = OperationRun(tools, gpu, tmp_path, "cudnnBackendExecute")
 
     def make(dtype, forms=FORMS):
-        model = tmp_path / "model.py"
-        model.write_text(MODEL.format(forms=list(forms.values()), dtype=dtype))
-        capture(model, source)
+        run.capture(MODEL.format(forms=list(forms.values()), dtype=dtype))
 
-    def run(*options, device="cuda", check=True, **variables):
-        target = "sm_90" if device == "cuda" else "x86-64-v3"
-        artifact = tools.compile(
-            source / "step.mlir",
-            tmp_path / "attention.lockstep",
-            "--replicas=1",
-            f"--target={target}",
-            *options,
-        )
-        calls, saved = tmp_path / "calls", tmp_path / "saved"
-        calls.unlink(missing_ok=True)
-        shutil.rmtree(saved, ignore_errors=True)
-        done = gpu(
-            run.replaced(artifact),
-            f"--device={device}",
-            f"--init={source / 'init.safetensors'}",
-            f"--data={data}",
-            "--steps=1",
-            f"--save={saved}",
-            check=check,
-            LOCKSTEP_CUDA_CALLS=str(calls),
-            **variables,
-        )
-        if not check:
-            assert done.returncode != 0
-            return done.stderr
-        found = safetensors.numpy.load_file(saved / "checkpoint-1.safetensors")
-        return found, count(calls, "cudnnBackendExecute")
-
-    run.replaced = lambda artifact: artifact
     return make, run
 
 
 def check(found, expected, forms, tolerance):
-    for i, name in enumerate(forms):
-        for variable in "o", "dx", "dy", "dz":
-            values = expected[f"{variable}{i}"].astype("float64")
-            np.testing.assert_allclose(
-                found[f"{variable}{i}"].astype("float64"),
-                values,
-                rtol=tolerance,
-                atol=tolerance * max(np.abs(values).max(), 1e-6),
-                err_msg=f"{name}, {variable}",
-            )
+    variables = ("o", "dx", "dy", "dz")
+    check_variables(found, expected, forms, variables, tolerance)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

@@ -3,16 +3,21 @@ them the library computes, and its failures.
 """
 
 import re
-import shutil
 
 import ml_dtypes
 import numpy as np
 import pytest
-import safetensors.numpy
 
 from artifacts import sealed
-from conftest import capture
-from gpus import TARGETS, count, failure, standin, without_library
+from gpus import (
+    TARGETS,
+    OperationRun,
+    check_variables,
+    count,
+    failure,
+    standin,
+    without_library,
+)
 
 #: Of each convolution: the layouts of image, filter and result, the shapes of
 #: the first two, and more arguments; then how many of the result and the
@@ -129,13 +134,10 @@ def step(state, batch, scalars):
 def convolutions(tools, gpu, tmp_path):
     """Compiles a model of convolutions, takes steps, and returns its variables
     with the number of calls of the library."""
-    source = tmp_path / "model"
-    data = tmp_path / "data.npz"
-    np.savez(data, unused=np.zeros(1, "float32"))
+    run = OperationRun(tools, gpu, tmp_path, "cudnnBackendExecute")
 
     def make(dtype="float32", forms=FORMS, epilogue=""):
-        model = tmp_path / "model.py"
-        model.write_text(
+        run.capture(
             MODEL.format(
                 x64=dtype == "float64",
                 forms=list(forms.values()),
@@ -143,51 +145,13 @@ def convolutions(tools, gpu, tmp_path):
                 epilogue=epilogue,
             )
         )
-        capture(model, source)
-
-    def run(*options, device="cuda", steps=1, **variables):
-        target = "sm_90" if device == "cuda" else "x86-64-v3"
-        artifact = tools.compile(
-            source / "step.mlir",
-            tmp_path / "convolutions.lockstep",
-            "--replicas=1",
-            f"--target={target}",
-            *options,
-        )
-        calls, saved = tmp_path / "calls", tmp_path / "saved"
-        calls.unlink(missing_ok=True)
-        shutil.rmtree(saved, ignore_errors=True)
-        done = gpu(
-            artifact,
-            f"--device={device}",
-            f"--init={source / 'init.safetensors'}",
-            f"--data={data}",
-            f"--steps={steps}",
-            f"--save={saved}",
-            LOCKSTEP_CUDA_CALLS=str(calls),
-            **variables,
-        )
-        note = re.search(r"cuDNN does not support .*", done.stderr)
-        run.note = note[0] if note else ""
-        found = safetensors.numpy.load_file(
-            saved / f"checkpoint-{steps}.safetensors"
-        )
-        return found, count(calls, "cudnnBackendExecute")
 
     return make, run
 
 
 def check(found, expected, forms, tolerance):
-    for i, name in enumerate(forms):
-        for variable in "ny", "dx", "dw":
-            values = expected[f"{variable}{i}"].astype("float64")
-            np.testing.assert_allclose(
-                found[f"{variable}{i}"].astype("float64"),
-                values,
-                rtol=tolerance,
-                atol=tolerance * np.abs(values).max(),
-                err_msg=f"{name}, {variable}",
-            )
+    variables = ("ny", "dx", "dw")
+    check_variables(found, expected, forms, variables, tolerance)
 
 
 def test_forms(convolutions):

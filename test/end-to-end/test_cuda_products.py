@@ -3,7 +3,6 @@ which of them the library computes, and its failures.
 """
 
 import re
-import shutil
 
 import ml_dtypes
 import numpy as np
@@ -11,8 +10,7 @@ import pytest
 import safetensors.numpy
 
 from artifacts import sealed
-from conftest import capture
-from gpus import TARGETS, count, failure, standin, without_library
+from gpus import TARGETS, OperationRun, count, failure, standin, without_library
 
 SIZES = {"m": 33, "n": 24, "k": 40, "b": 3, "h": 2, "d": 16, "q": 17, "t": 24}
 
@@ -86,11 +84,10 @@ def step(state, batch, scalars):
 def products(tools, gpu, tmp_path):
     """Compiles a model of products, takes a step, and returns its variables
     with the number of products that the library has computed."""
-    source = tmp_path / "model"
+    run = OperationRun(tools, gpu, tmp_path, "cublasLtMatmul")
 
     def make(dtype, epilogue="", forms=FORMS, sizes=SIZES):
-        model = tmp_path / "model.py"
-        model.write_text(
+        run.capture(
             MODEL.format(
                 x64=dtype == "float64",
                 forms=list(forms),
@@ -99,35 +96,6 @@ def products(tools, gpu, tmp_path):
                 epilogue=epilogue,
             )
         )
-        capture(model, source)
-
-    def run(*options, steps=1, **variables):
-        artifact = tools.compile(
-            source / "step.mlir",
-            tmp_path / "products.lockstep",
-            "--replicas=1",
-            "--target=sm_90",
-            *options,
-        )
-        calls, saved = tmp_path / "calls", tmp_path / "saved"
-        calls.unlink(missing_ok=True)
-        shutil.rmtree(saved, ignore_errors=True)
-        done = gpu(
-            artifact,
-            "--device=cuda",
-            f"--init={source / 'init.safetensors'}",
-            f"--data={data(tmp_path)}",
-            f"--steps={steps}",
-            f"--save={saved}",
-            LOCKSTEP_CUDA_CALLS=str(calls),
-            **variables,
-        )
-        note = re.search(r"cuBLASLt does not support .*", done.stderr)
-        run.note = note[0] if note else ""
-        variables = safetensors.numpy.load_file(
-            saved / f"checkpoint-{steps}.safetensors"
-        )
-        return variables, count(calls, "cublasLtMatmul")
 
     return make, run
 
@@ -146,12 +114,6 @@ def compiled_example(tools, examples, tmp_path):
         )
 
     return compile_
-
-
-def data(folder):
-    path = folder / "data.npz"
-    np.savez(path, unused=np.zeros(1, "float32"))
-    return path
 
 
 def exact(form, variables, i):
