@@ -16,7 +16,7 @@ import targets
 from conftest import ROOT
 from differential import campaign
 
-COUNT = int(os.environ.get("LOCKSTEP_RANDOM_FUNCTIONS", 100))
+COUNT = int(os.environ.get("LOCKSTEP_RANDOM_FUNCTIONS", 150))
 
 #: Programs of one test.
 CHUNK = 50
