@@ -25,8 +25,11 @@ def Device_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   // For the attributes of the kinds of collectives and of their reductions, and
   // for the operations that an attention consists of.
-  let dependentDialects = ["::lockstep::collective::CollectiveDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::lockstep::collective::CollectiveDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 class Device_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {

@@ -81,8 +81,13 @@ def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
     %0 = replica.all_reduce mean %g : tensor<4xf32>
     ```
   }];
-  let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::arith::ArithDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::math::MathDialect", "::lockstep::replica::ReplicaDialect"];
+  let dependentDialects = ["::lockstep::device::DeviceDialect",
+                           "::lockstep::replica::ReplicaDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def WidenAccumulationPass : Pass<"widen-accumulation", "::mlir::ModuleOp"> {

@@ -6,6 +6,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Analysis/Views.h"
 #include "passes/Kernels/Structure.h"
+#include "runtime/artifact/GpuAttention.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -56,7 +57,7 @@ static bool feedsOnlyAttention(Value value) {
 /// Whether a library that computes attention reads a slice where it is: if rows
 /// of heads are contiguous, and begin at multiples of 16 bytes.
 static bool isReadInPlace(tensor::ExtractSliceOp slice) {
-  constexpr int64_t unit = 8;
+  constexpr int64_t unit = runtime::GpuAttention::unit;
   // Other slices are no views of whole tensors in memory.
   if (slice.getSource().getDefiningOp<tensor::ExtractSliceOp>() ||
       !slice.getSourceType().hasStaticShape() || slice->getNumOperands() > 1 ||

@@ -46,23 +46,25 @@ def ExpandAttentionPass : Pass<"expand-attention", "::mlir::func::FuncOp"> {
   let summary = "replaces attention by the operations that define it";
   let description = [{
     With `library`, those that a library of a GPU may compute are kept, and
-    become a kernel each: of f16 and bf16, with heads of at most 128 elements, a
-    multiple of 8; unless there is an `obstacle`. Remarks say why others are
-    replaced.
+    become a kernel each, unless there is an `obstacle`:
+    `runtime::GpuAttention::findObstacle` knows which ones. Remarks say why
+    others are replaced.
 
     ```mlir
     // before
-    %o:2 = device.attention scale 1.250000e-01 ins(%q, %k, %v : ...) outs(%e, %f : ...)
+    %o:2 = device.attention scale 1.250000e-01
+        ins(%q, %k, %v : ...) outs(%e, %f : ...)
         -> tensor<8x1024x12x64xf32>, tensor<8x12x1024xf32>
     // after
-    %scores = linalg.generic ... ins(%q, %k : ...) ... -> tensor<8x12x1024x1024xf32>
+    %scores = linalg.generic ... ins(%q, %k : ...) ...
+        -> tensor<8x12x1024x1024xf32>
     ...
     ```
   }];
   let options = [Option<"library", "library", "bool", /*default=*/"false",
                         "a library computes attention">,
-                 Option<"obstacle", "obstacle", "std::string", /*default=*/"\"\"",
-                        "why it computes none nevertheless">];
+                 Option<"obstacle", "obstacle", "std::string",
+                        /*default=*/"\"\"", "why it computes none nevertheless">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 

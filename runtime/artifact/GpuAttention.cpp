@@ -11,15 +11,15 @@ namespace lockstep::runtime {
 using artifact::ElementType;
 
 std::optional<std::string> GpuAttention::findObstacle() const {
-  constexpr uint64_t headUnit = 8, mostOfHead = 128;
+  constexpr uint64_t mostOfHead = 128;
   if (ElementType type = query.type();
       type != ElementType::f16 && type != ElementType::bf16)
     return fmt::format("expected elements of f16 or bf16, found {}",
                        elementName(type));
-  if (uint64_t size = query.sizes[3]; size % headUnit != 0 || size > mostOfHead)
+  if (uint64_t size = query.sizes[3]; size % unit != 0 || size > mostOfHead)
     return fmt::format("expected heads of at most {} elements, a multiple of "
                        "{}, found {}",
-                       mostOfHead, headUnit, size);
+                       mostOfHead, unit, size);
   if (!std::isfinite(float(scale())))
     return fmt::format("expected a scale that f32 has, found {}", scale());
   if (kind == Gradient && query.sizes[2] == 1 && key.sizes[2] == 1)

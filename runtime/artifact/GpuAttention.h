@@ -6,8 +6,9 @@
 //                   ascending order of phases
 //
 // besides the symbols of GpuSymbols.h (see GpuLibraryPhases.h). Unlike those of
-// products and convolutions, these phases have no blocks and no functions: what
-// the library does not support is an error of the run.
+// products and convolutions, these phases have no functions, and
+// `gpuLibraryBlocks` blocks: what the library does not support is an error of
+// the run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +40,9 @@ inline constexpr std::string_view gpuAttentionSuffix = "$attention";
 struct GpuAttention {
   using Words = std::array<uint64_t, 103>;
   enum Kind : uint64_t { Forward, Gradient };
+  /// What the size of a head, strides but for that along a head, and offsets
+  /// are multiples of, in elements: they have 16 bytes.
+  static constexpr int64_t unit = 8;
 
   uint64_t phase = 0;
   uint64_t kind = Forward;

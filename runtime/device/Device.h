@@ -142,9 +142,8 @@ public:
   virtual ~CommandGraph() = default;
 };
 
-/// What a queue mostly executes. Where a device executes several queues at the
-/// same time, exchanges do not wait for what kernels leave to them: other
-/// replicas wait for exchanges.
+/// What a queue mostly executes. A device that executes several queues at the
+/// same time prefers those of exchanges, since other replicas wait for these.
 enum class QueueUse { Kernels, Exchange };
 
 /// A sequence of commands. Any thread may use a queue; commands that threads

@@ -9,9 +9,9 @@
 
 namespace lockstep {
 
-/// The description, for a library, of an attention, or the gradient of one. None
-/// if the places of its operands are not known at compile time, or for operands
-/// that libraries do not support.
+/// The description, for a library, of an attention, or the gradient of one.
+/// None if the places of its operands are not known at compile time, or for
+/// operands that libraries do not support.
 std::optional<runtime::GpuAttention>
 describeAttention(mlir::Operation *attention);
 

@@ -171,47 +171,27 @@ Status CudaModule::addProducts(const artifact::Kernel &kernel,
   return Status();
 }
 
-Status CudaModule::addConvolutions(const artifact::Kernel &kernel,
-                                   CudaKernel &loaded) const {
-  std::vector<GpuConvolution> convolutions;
-  LOCKSTEP_RETURN_IF_ERROR(
-      readLibraryPhases<GpuConvolution>(
-          kernel, loaded.name, gpuConvolutionsSuffix, loaded.phases.size())
-          .moveTo(convolutions));
-  if (!convolutions.empty())
-    LOCKSTEP_RETURN_IF_ERROR(
-        needCudnn(leastCudnnVersion, loaded,
-                  "convolutions for cuDNN (--convolutions=cudnn)"));
-  for (const GpuConvolution &convolution : convolutions)
-    loaded.phases[convolution.phase].byLibrary =
-        std::make_unique<CudaConvolution>(cudnn, convolution);
-  return Status();
-}
-
-Status CudaModule::addAttention(const artifact::Kernel &kernel,
-                                CudaKernel &loaded) const {
-  std::vector<GpuAttention> attentions;
-  LOCKSTEP_RETURN_IF_ERROR(readLibraryPhases<GpuAttention>(kernel, loaded.name,
-                                                           gpuAttentionSuffix,
-                                                           loaded.phases.size())
-                               .moveTo(attentions));
-  if (!attentions.empty())
-    LOCKSTEP_RETURN_IF_ERROR(
-        needCudnn(leastCudnnForAttention, loaded,
-                  "attention for cuDNN (--attention=cudnn)"));
-  for (const GpuAttention &attention : attentions)
-    loaded.phases[attention.phase].byLibrary =
-        std::make_unique<CudaAttention>(cudnn, attention);
-  return Status();
-}
-
-Status CudaModule::needCudnn(size_t leastVersion, const CudaKernel &loaded,
-                             std::string_view what) const {
+template <typename Description, typename Phase>
+Status CudaModule::addCudnnPhases(const artifact::Kernel &kernel,
+                                  CudaKernel &loaded, std::string_view suffix,
+                                  size_t leastVersion,
+                                  std::string_view what) const {
+  std::vector<Description> found;
+  LOCKSTEP_RETURN_IF_ERROR(readLibraryPhases<Description>(kernel, loaded.name,
+                                                          suffix,
+                                                          loaded.phases.size())
+                               .moveTo(found));
+  if (found.empty())
+    return Status();
   Status status = CudnnApi::load(leastVersion).status();
   if (status.ok() && !cudnn)
     status = CudnnLibrary::create(context).moveTo(cudnn);
-  return status.withContext(
-      fmt::format("kernel '{}' has {}", loaded.name, what));
+  if (!status.ok())
+    return status.withContext(
+        fmt::format("kernel '{}' has {}", loaded.name, what));
+  for (const Description &each : found)
+    loaded.phases[each.phase].byLibrary = std::make_unique<Phase>(cudnn, each);
+  return Status();
 }
 
 Expected<KernelHandle>
@@ -250,8 +230,12 @@ CudaModule::kernel(const artifact::Kernel &kernel) const {
     loaded.phases.push_back(std::move(*found));
   }
   LOCKSTEP_RETURN_IF_ERROR(addProducts(kernel, loaded));
-  LOCKSTEP_RETURN_IF_ERROR(addConvolutions(kernel, loaded));
-  LOCKSTEP_RETURN_IF_ERROR(addAttention(kernel, loaded));
+  LOCKSTEP_RETURN_IF_ERROR((addCudnnPhases<GpuConvolution, CudaConvolution>(
+      kernel, loaded, gpuConvolutionsSuffix, leastCudnnVersion,
+      "convolutions for cuDNN (--convolutions=cudnn)")));
+  LOCKSTEP_RETURN_IF_ERROR((addCudnnPhases<GpuAttention, CudaAttention>(
+      kernel, loaded, gpuAttentionSuffix, leastCudnnForAttention,
+      "attention for cuDNN (--attention=cudnn)")));
   for (size_t phase = 0; phase < loaded.phases.size(); ++phase)
     if (launches[2 * phase] == uint64_t(gpuLibraryBlocks) &&
         !loaded.phases[phase].byLibrary)

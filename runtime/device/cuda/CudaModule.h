@@ -68,13 +68,12 @@ private:
   readLibraryPhases(const artifact::Kernel &kernel, const std::string &code,
                     std::string_view suffix, size_t phases) const;
   Status addProducts(const artifact::Kernel &kernel, CudaKernel &loaded) const;
-  Status addConvolutions(const artifact::Kernel &kernel,
-                         CudaKernel &loaded) const;
-  Status addAttention(const artifact::Kernel &kernel, CudaKernel &loaded) const;
-  /// Loads cuDNN of this version, or a newer one. Error: there is none, after
-  /// what needs it of a kernel.
-  Status needCudnn(size_t leastVersion, const CudaKernel &loaded,
-                   std::string_view what) const;
+  /// Adds the phases that cuDNN computes, of this version or a newer one, as
+  /// `Phase`. Error: there is no such library for `what`.
+  template <typename Description, typename Phase>
+  Status addCudnnPhases(const artifact::Kernel &kernel, CudaKernel &loaded,
+                        std::string_view suffix, size_t leastVersion,
+                        std::string_view what) const;
 
   std::shared_ptr<CudaContext> context;
   CUmodule module = nullptr;

@@ -67,14 +67,12 @@ AttentionGraph::Node AttentionGraph::tensor(AttentionName name) const {
   if (name == AttentionName::Statistics)
     return result;
   // What no address depends on is still a hint of how rows are aligned.
-  int64_t end = attentionStrideUnit;
+  int64_t end = GpuAttention::unit;
   for (size_t dim = 0; dim < result.sizes.size(); ++dim)
     end = std::max(end, result.sizes[dim] * result.strides[dim]);
-  end +=
-      (attentionStrideUnit - end % attentionStrideUnit) % attentionStrideUnit;
+  end += (GpuAttention::unit - end % GpuAttention::unit) % GpuAttention::unit;
   for (size_t dim = 0; dim + 1 < result.sizes.size(); ++dim)
-    if (result.sizes[dim] == 1 &&
-        result.strides[dim] % attentionStrideUnit != 0)
+    if (result.sizes[dim] == 1 && result.strides[dim] % GpuAttention::unit != 0)
       result.strides[dim] = end;
   return result;
 }

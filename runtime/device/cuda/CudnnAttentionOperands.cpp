@@ -48,10 +48,10 @@ findUnsupportedStride(const AttentionOperand &operand,
                        operand.text, stride);
   for (size_t dim = 0; dim < std::size(dimensions); ++dim)
     if (int64_t stride = tensor.strides[dim];
-        tensor.sizes[dim] > 1 && stride % attentionStrideUnit != 0)
+        tensor.sizes[dim] > 1 && stride % GpuAttention::unit != 0)
       return fmt::format("expected a stride of a multiple of {} elements "
                          "between {} of the {}, found {}",
-                         attentionStrideUnit, dimensions[dim], operand.text,
+                         GpuAttention::unit, dimensions[dim], operand.text,
                          stride);
   return std::nullopt;
 }

@@ -39,11 +39,7 @@ enum class AttentionName : int64_t {
 };
 
 /// What all addresses are multiples of, in bytes.
-inline constexpr uint64_t attentionAlignment = 16;
-
-/// What strides along dimensions of more elements than one are multiples of,
-/// but for that along a head.
-inline constexpr int64_t attentionStrideUnit = 8;
+inline constexpr uint64_t attentionAlignment = 2 * GpuAttention::unit;
 
 /// A tensor of an attention.
 struct AttentionOperand {
