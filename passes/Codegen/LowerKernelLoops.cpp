@@ -3,6 +3,7 @@
 #include "passes/Codegen/EmitLoops.h"
 #include "passes/Codegen/EmitProduct.h"
 #include "passes/Codegen/InPlace.h"
+#include "passes/Codegen/MergeLoops.h"
 #include "passes/Codegen/PlainLoops.h"
 #include "passes/Passes.h"
 
@@ -107,12 +108,16 @@ struct LowerKernelLoops
       if (!product)
         continue;
       ProductGroup group = collectProductGroup(*product, function);
+      if (linalg::GenericOp merged = mergeLoops(group)) {
+        product = matchProduct(merged);
+        group = collectProductGroup(*product, function);
+      }
       SmallVector<Split> splits;
       if (isAlone(getMembers(group))) {
         splits = splitProduct(*product);
         setGrid(getNumTiles(splits));
       }
-      OpBuilder builder(op);
+      OpBuilder builder(product->op);
       emitProduct(builder, group, codegenTarget,
                   function.getBody().front().getArguments().back(), splits);
       eraseProductGroup(group);

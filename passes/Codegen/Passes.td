@@ -52,7 +52,8 @@ def LowerKernelLoopsPass : Pass<"lower-kernel-loops", "::mlir::func::FuncOp"> {
   let summary = "lowers structured operations on memory to loops and vectors";
   let description = [{
     Contractions become packed, register-tiled products with the element-wise
-    operations after them fused into the store; element-wise operations and
+    operations after them fused into the store; two of their loops that all
+    operands have as consecutive indices become one. Element-wise operations and
     reductions become loops, those with the same outer dimension in one loop,
     whose iterations are divided into tiles; a reduction along a contiguous
     dimension keeps a fixed number of partial results. Without `optimize`, every

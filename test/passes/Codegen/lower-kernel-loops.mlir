@@ -137,3 +137,91 @@ device.kernel @selected(%x: tensor<16x100xf32>, %i: tensor<16xi32>) -> tensor<16
   } -> tensor<16xf32>
   device.yield %r : tensor<16xf32>
 }
+
+// -----
+
+// The loops over examples and tokens become one, in the epilogue, too; the sums need no memory.
+// V4-LABEL: func.func @batch
+// V4-DAG: %[[X:.*]] = memref.collapse_shape %arg0 {{\[}}[0, 1], [2]] : memref<2x8x16xf32> into memref<16x16xf32>
+// V4-DAG: %[[R:.*]] = memref.collapse_shape %arg3 {{\[}}[0, 1], [2]] : memref<2x8x32xf32> into memref<16x32xf32>
+// V4-NOT: memref.alloc() {{.*}} memref<2x8x32xf32>
+// V4: memref.load %[[X]]
+// V4: vector.store {{.*}}, %[[R]]
+#rows = affine_map<(b, t, n, k) -> (b, t, k)>
+#columns = affine_map<(b, t, n, k) -> (k, n)>
+#result = affine_map<(b, t, n, k) -> (b, t, n)>
+#id = affine_map<(b, t, n) -> (b, t, n)>
+#bias = affine_map<(b, t, n) -> (n)>
+device.kernel @batch(%x: tensor<2x8x16xf32>, %w: tensor<16x32xf32>, %bias: tensor<32xf32>) -> tensor<2x8x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x8x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x8x32xf32>) -> tensor<2x8x32xf32>
+  %m = linalg.generic {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<2x8x16xf32>, tensor<16x32xf32>) outs(%f : tensor<2x8x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x8x32xf32>
+  %r = linalg.generic {indexing_maps = [#id, #bias, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%m, %bias : tensor<2x8x32xf32>, tensor<32xf32>) outs(%e : tensor<2x8x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x8x32xf32>
+  device.yield %r : tensor<2x8x32xf32>
+}
+
+// -----
+
+// So do two loops over the terms of a sum.
+// V4-LABEL: func.func @terms
+// V4: memref.collapse_shape %arg0 {{\[}}[0, 1], [2]] : memref<2x8x16xf32> into memref<16x16xf32>
+// V4: memref.collapse_shape %arg1 {{\[}}[0, 1], [2]] : memref<2x8x32xf32> into memref<16x32xf32>
+#left = affine_map<(m, n, b, t) -> (b, t, m)>
+#right = affine_map<(m, n, b, t) -> (b, t, n)>
+#sum = affine_map<(m, n, b, t) -> (m, n)>
+device.kernel @terms(%x: tensor<2x8x16xf32>, %y: tensor<2x8x32xf32>) -> tensor<16x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %m = linalg.generic {indexing_maps = [#left, #right, #sum], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %y : tensor<2x8x16xf32>, tensor<2x8x32xf32>) outs(%f : tensor<16x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x32xf32>
+  device.yield %m : tensor<16x32xf32>
+}
+
+// -----
+
+// The bias has one of the loops alone: they stay two.
+// V4-LABEL: func.func @positions
+// V4-NOT: memref.collapse_shape
+// V4: return
+#rows = affine_map<(b, t, n, k) -> (b, t, k)>
+#columns = affine_map<(b, t, n, k) -> (k, n)>
+#result = affine_map<(b, t, n, k) -> (b, t, n)>
+#id = affine_map<(b, t, n) -> (b, t, n)>
+#bias = affine_map<(b, t, n) -> (t, n)>
+device.kernel @positions(%x: tensor<2x8x16xf32>, %w: tensor<16x32xf32>, %bias: tensor<8x32xf32>) -> tensor<2x8x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x8x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x8x32xf32>) -> tensor<2x8x32xf32>
+  %m = linalg.generic {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<2x8x16xf32>, tensor<16x32xf32>) outs(%f : tensor<2x8x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x8x32xf32>
+  %r = linalg.generic {indexing_maps = [#id, #bias, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%m, %bias : tensor<2x8x32xf32>, tensor<8x32xf32>) outs(%e : tensor<2x8x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x8x32xf32>
+  device.yield %r : tensor<2x8x32xf32>
+}
