@@ -12,12 +12,22 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Extents of the packed blocks: the right operand's panels (128 KB of f32) and
-/// the left operand's block stay in the second-level cache, one panel nearly in
-/// the first-level cache (Goto and van de Geijn, "Anatomy of High-Performance
-/// Matrix Multiplication").
-static constexpr int64_t kReductionBlock = 256, kColumnBlock = 128,
-                         kRowBlock = 128;
+/// What is packed, and partial sums, stay in the second-level cache, and on the
+/// stack (Goto and van de Geijn, "Anatomy of High-Performance Matrix
+/// Multiplication").
+static constexpr int64_t kBlockBytes = 480 << 10;
+/// Columns of the packed block of the right operand: at most, with partial sums
+/// of many rows, and at least.
+static constexpr int64_t kMostColumns = 256, kColumns = 128, kLeastColumns = 96;
+/// With as many rows, a block of the right operand is packed for all of them.
+static constexpr int64_t kManyRows = 256;
+/// The most rows that have partial sums.
+static constexpr int64_t kMostRows = 512;
+/// Rows of the left operand that are packed together if it is contiguous along
+/// them.
+static constexpr int64_t kContiguousRows = 64;
+/// Longer reductions are blocked.
+static constexpr int64_t kShortReduction = 384;
 /// Padding elements between rows of a packed block, so that rows do not map to
 /// the same cache set.
 static constexpr int64_t kPadding = 16;
@@ -54,7 +64,7 @@ bool lockstep::shouldBlock(const Product &product,
   // other before their next element is read.
   bool conflicts = rowBytes == elementBytes && columnBytes % 2048 == 0 &&
                    product.sizes[product.kDims[0]] >= 32;
-  return conflicts || product.sizes[product.kDims[0]] > kReductionBlock * 3 / 2;
+  return conflicts || product.sizes[product.kDims[0]] > kShortReduction;
 }
 
 namespace {
@@ -64,39 +74,28 @@ public:
   BlockedEmitter(OpBuilder &builder, ProductGroup &group,
                  const CodegenTarget &target)
       : ProductEmitter(builder, group, target), k(product.kDims[0]),
-        row(*product.row), panelWidth(block.vectors * lanes) {
-    int64_t length = product.sizes[k];
-    // Blocks of nearly equal length.
-    int64_t blocks = llvm::divideCeil(length, kReductionBlock);
-    depth = std::min<int64_t>(
-        length, llvm::alignTo(llvm::divideCeil(length, blocks), lanes));
-    height =
-        std::min<int64_t>(product.getNumRows(),
-                          llvm::divideCeil(kRowBlock, block.rows) * block.rows);
-    width = std::min<int64_t>(
-        llvm::alignTo(product.getNumColumns(), panelWidth), kColumnBlock);
-    isRowContiguous = getStride(product, product.lhs, row) <
-                      getStride(product, product.lhs, k);
-  }
+        row(*product.row), panelWidth(block.vectors * lanes),
+        isRowContiguous(getStride(product, product.lhs, row) <
+                        getStride(product, product.lhs, k)) {}
 
   void emit(Value tile, ArrayRef<Split> splits) {
     setRanges(tile, splits, panelWidth, block.rows);
-    if (splits.size() > 0)
-      width = getPartWidth(splits);
+    chooseExtents(splits);
     auto alloc = [&](ArrayRef<int64_t> shape) -> Value {
       return memref::AllocOp::create(
           builder, loc, MemRefType::get(shape, product.getElementType()),
           builder.getI64IntegerAttr(64));
     };
     panels = alloc({width / panelWidth, depth, panelWidth});
-    sums = alloc({height, width + kPadding});
     left = isRowContiguous ? alloc({depth, height + kPadding})
                            : alloc({height, depth + kPadding});
+    if (depth < product.sizes[k])
+      sums = alloc({groupRows, width + kPadding});
     emitLoops(product.outerDims, [&] {
       emitLoops(product.rowDims, [&] {
         emitChunks(product.column, width, [&](Value column, Value numColumns) {
-          emitChunks(row, height, [&](Value firstRow, Value numRows) {
-            emitChunk(column, numColumns, firstRow, numRows);
+          emitChunks(row, groupRows, [&](Value firstRow, Value numRows) {
+            emitGroup(column, numColumns, firstRow, numRows);
           });
         });
       });
@@ -104,15 +103,50 @@ public:
   }
 
 private:
-  /// The width of a chunk, at most the number of columns of a tile.
-  int64_t getPartWidth(ArrayRef<Split> splits) {
+  /// Chooses the extents of what is packed. If the whole reduction of a few
+  /// panels fits, no partial sums are stored.
+  void chooseExtents(ArrayRef<Split> splits) {
+    int64_t rows = getPart(splits, row, block.rows),
+            columns = getPart(splits, product.column, panelWidth),
+            length = product.sizes[k],
+            elements = kBlockBytes / getElementBytes(product.getElementType());
+    bool hasManyRows = rows >= kManyRows;
+    height = block.rows;
+    if (isRowContiguous)
+      height = divide(rows, hasManyRows ? kContiguousRows : rows, block.rows);
+    int64_t leftElements = isRowContiguous ? height + kPadding : height;
+    if (hasManyRows || !isRowContiguous) {
+      int64_t most = elements / length - leftElements - 1;
+      if (most >= std::min(kLeastColumns, columns)) {
+        groupRows = rows;
+        depth = length;
+        width = divide(columns, std::min(most, kMostColumns), panelWidth);
+        return;
+      }
+    }
+    groupRows = divide(rows, kMostRows, height);
+    width = divide(columns, hasManyRows ? kColumns : kMostColumns, panelWidth);
+    depth =
+        (elements - groupRows * (width + kPadding)) / (width + leftElements);
+    depth = divide(length, std::max(depth, lanes), lanes);
+  }
+
+  /// The size of a tile along a dimension, a multiple of `multiple`.
+  int64_t getPart(ArrayRef<Split> splits, unsigned dim, int64_t multiple) {
+    int64_t size = product.sizes[dim];
     for (Split split : splits)
-      if (split.dim == product.column)
-        return std::min<int64_t>(
-            width, llvm::alignTo(
-                       llvm::divideCeil(product.getNumColumns(), split.count),
-                       panelWidth));
-    return width;
+      if (split.dim == dim)
+        size = llvm::divideCeil(size, split.count);
+    return llvm::alignTo(size, multiple);
+  }
+
+  /// The largest of nearly equal parts of `size` that are at most `most`. All
+  /// but the last one are multiples of `multiple`.
+  static int64_t divide(int64_t size, int64_t most, int64_t multiple) {
+    int64_t units = llvm::divideCeil(size, multiple),
+            mostUnits = std::max<int64_t>(1, most / multiple);
+    return llvm::divideCeil(units, llvm::divideCeil(units, mostUnits)) *
+           multiple;
   }
 
   Value minimum(Value a, Value b) {
@@ -137,47 +171,35 @@ private:
     });
   }
 
-  void emitChunk(Value column, Value numColumns, Value firstRow,
+  /// Computes `numRows` rows of the columns of a block.
+  void emitGroup(Value column, Value numColumns, Value firstRow,
                  Value numRows) {
-    dims[product.column] = column;
-    dims[row] = firstRow;
-    initializeSums(numColumns, numRows);
-    int64_t length = product.sizes[k];
+    Value length = constant(product.sizes[k]);
     auto emitDepth = [&](Value first, Value count) {
+      dims[product.column] = column;
       dims[k] = first;
       packRight(numColumns, count);
-      packLeft(numRows, count);
-      multiply(numColumns, numRows, count);
+      forLoop(constant(0), numRows, height, [&](Value r) {
+        Value rows = minimum(constant(height), subtract(numRows, r));
+        dims[row] = add(firstRow, r);
+        packLeft(rows, count);
+        forEachBlock(rows, product.getNumRows(), block.rows,
+                     [&](Value inLeft, int64_t blockRows) {
+                       forEachBlock(numColumns, product.getNumColumns(),
+                                    panelWidth, [&](Value c, int64_t columns) {
+                                      emitBlock({r, inLeft, c, first, count},
+                                                blockRows, columns);
+                                    });
+                     });
+      });
     };
-    if (depth >= length)
-      emitDepth(constant(0), constant(length));
+    if (!sums)
+      emitDepth(constant(0), length);
     else
-      forLoop(constant(0), constant(length), depth, [&](Value first) {
-        emitDepth(first,
-                  minimum(constant(depth), subtract(constant(length), first)));
+      forLoop(constant(0), length, depth, [&](Value first) {
+        emitDepth(first, minimum(constant(depth), subtract(length, first)));
       });
     dims[k] = Value();
-    forEachVector(numColumns, numRows,
-                  [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {
-                    emitEpilogue(loadVector(sums, {r, c}, lanes), point,
-                                 active);
-                  });
-  }
-
-  /// Calls `body` for the vectors of the chunk; the last of a row may extend
-  /// beyond the product's last column.
-  void forEachVector(
-      Value numColumns, Value numRows,
-      llvm::function_ref<void(Value, Value, ArrayRef<Value>, int64_t)> body) {
-    Value column = dims[product.column], firstRow = dims[row];
-    forLoop(constant(0), numRows, 1, [&](Value r) {
-      forEachVectorOfRow(numColumns, [&](Value c, int64_t active) {
-        SmallVector<Value> point(dims);
-        point[row] = add(firstRow, r);
-        point[product.column] = add(column, c);
-        body(r, c, point, active);
-      });
-    });
   }
 
   /// Calls `emit` for the vectors of a row of the chunk, with the number of
@@ -209,66 +231,11 @@ private:
     emit(full, rest);
   }
 
-  /// Calls `body` for vectors of the last panel completely beyond the product's
-  /// last column; they are computed, too, and must be initialized.
-  void forEachPaddingVector(Value numColumns,
-                            llvm::function_ref<void(Value)> body) {
-    int64_t columns = product.getNumColumns(),
-            padded = llvm::alignTo(columns, panelWidth),
-            first = llvm::alignTo(columns, lanes);
-    if (first == padded)
-      return;
-    Value rest =
-        arith::RemUIOp::create(builder, loc, numColumns, constant(panelWidth));
-    Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                         rest, constant(0));
-    auto branch = scf::IfOp::create(builder, loc, isLast);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    Value vectors = arith::DivUIOp::create(
-        builder, loc, add(numColumns, constant(lanes - 1)), constant(lanes));
-    Value begin = arith::MulIOp::create(builder, loc, vectors, constant(lanes));
-    for (int64_t column = first; column < padded; column += lanes)
-      body(offset(begin, column - first));
-  }
-
-  Value getZeros() {
-    return arith::ConstantOp::create(
-        builder, loc,
-        builder.getZeroAttr(VectorType::get(lanes, product.getElementType())));
-  }
-
-  void initializeSums(Value numColumns, Value numRows) {
-    forEachPaddingVector(numColumns, [&](Value c) {
-      forLoop(constant(0), numRows, 1,
-              [&](Value r) { storeVector(getZeros(), sums, {r, c}, lanes); });
-    });
-    forEachVector(numColumns, numRows,
-                  [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {
-                    storeVector(getInitial(point, active), sums, {r, c}, lanes);
-                  });
-  }
-
-  Value getNumPanels(Value numColumns) {
-    return arith::DivUIOp::create(builder, loc,
-                                  add(numColumns, constant(panelWidth - 1)),
-                                  constant(panelWidth));
-  }
-
   /// Copies rows of the right operand if it is contiguous along the column.
   /// Each row is copied to all panels before the next row is read, since rows
   /// may be on different pages.
   void copyRight(Value numColumns, Value count) {
     Value column = dims[product.column];
-    forEachPaddingVector(numColumns, [&](Value c) {
-      Value panel =
-                arith::DivUIOp::create(builder, loc, c, constant(panelWidth)),
-            inPanel =
-                arith::RemUIOp::create(builder, loc, c, constant(panelWidth));
-      forLoop(constant(0), count, 1, [&](Value at) {
-        storeVector(getZeros(), panels, {panel, at, inPanel}, lanes);
-      });
-    });
     forLoop(constant(0), count, 1, [&](Value at) {
       forEachVectorOfRow(numColumns, [&](Value c, int64_t active) {
         SmallVector<Value> point(dims);
@@ -298,35 +265,15 @@ private:
             8)
       return copyRight(numColumns, count);
     Value column = dims[product.column];
-    int64_t rest = product.getNumColumns() % panelWidth;
-    Value fullPanels =
-        arith::DivUIOp::create(builder, loc, numColumns, constant(panelWidth));
-    auto pack = [&](Value panel, int64_t panelColumns) {
-      SmallVector<Value> point(dims);
-      point[product.column] =
-          add(column,
-              arith::MulIOp::create(builder, loc, panel, constant(panelWidth)));
-      packPanelBlock(builder, loc, product, point, count, panelColumns, lanes,
-                     panels, panel);
-    };
-    forLoop(constant(0), fullPanels, 1,
-            [&](Value panel) { pack(panel, panelWidth); });
-    if (rest == 0)
-      return;
-    forEachPaddingVector(numColumns, [&](Value c) {
-      Value inPanel =
-          arith::RemUIOp::create(builder, loc, c, constant(panelWidth));
-      forLoop(constant(0), count, 1, [&](Value at) {
-        storeVector(getZeros(), panels, {fullPanels, at, inPanel}, lanes);
-      });
-    });
-    Value isRagged =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                              fullPanels, getNumPanels(numColumns));
-    auto branch = scf::IfOp::create(builder, loc, isRagged);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    pack(fullPanels, rest);
+    forEachBlock(numColumns, product.getNumColumns(), panelWidth,
+                 [&](Value c, int64_t columns) {
+                   SmallVector<Value> point(dims);
+                   point[product.column] = add(column, c);
+                   Value panel = arith::DivUIOp::create(builder, loc, c,
+                                                        constant(panelWidth));
+                   packPanelBlock(builder, loc, product, point, count, columns,
+                                  lanes, panels, panel);
+                 });
   }
 
   /// Copies the block of the left operand, along the dimension in which it is
@@ -380,54 +327,129 @@ private:
     });
   }
 
-  void multiply(Value numColumns, Value numRows, Value count) {
-    forLoop(constant(0), getNumPanels(numColumns), 1, [&](Value panel) {
-      forEachBlock(
-          numRows, product.getNumRows(), block.rows,
-          [&](Value r, int64_t rows) { emitBlock(panel, r, rows, count); });
-    });
+  /// Where a block of the result is: its first row is `inLeft` in what is
+  /// packed of the left operand, which begins with row `row` of the group, and
+  /// its first column `column` in the chunk. It adds up `count` products from
+  /// `first` on.
+  struct BlockPlace {
+    Value row, inLeft, column, first, count;
+  };
+
+  void emitBlock(const BlockPlace &place, int64_t rows, int64_t columns) {
+    int64_t vectors = getNumVectors(columns);
+    SmallVector<Value> before(dims);
+    dims[k] = Value();
+    dims[row] = add(dims[row], place.inLeft);
+    dims[product.column] = add(dims[product.column], place.column);
+    Value rowInGroup = add(place.row, place.inLeft);
+    auto forEachVector = [&](llvm::function_ref<void(int64_t, ArrayRef<Value>,
+                                                     ArrayRef<Value>, int64_t)>
+                                 body) {
+      for (int64_t i = 0; i < rows * vectors; ++i) {
+        int64_t r = i / vectors, v = i % vectors;
+        SmallVector<Value> point(dims);
+        point[row] = offset(dims[row], r);
+        point[product.column] = offset(dims[product.column], v * lanes);
+        Value inSums[] = {offset(rowInGroup, r),
+                          offset(place.column, v * lanes)};
+        body(i, point, inSums, getActive(columns, v));
+      }
+    };
+    auto getInitials = [&] {
+      SmallVector<Value> values;
+      forEachVector(
+          [&](int64_t, ArrayRef<Value> point, ArrayRef<Value>, int64_t active) {
+            values.push_back(getInitial(point, active));
+          });
+      return values;
+    };
+    auto finish = [&](ValueRange values) {
+      forEachVector(
+          [&](int64_t i, ArrayRef<Value> point, ArrayRef<Value>,
+              int64_t active) { emitEpilogue(values[i], point, active); });
+    };
+    auto multiply = [&](ValueRange accumulators) {
+      Value panel = arith::DivUIOp::create(builder, loc, place.column,
+                                           constant(panelWidth));
+      return emitMultiplyAdds(panel, place.inLeft, rows, vectors, place.count,
+                              accumulators);
+    };
+    if (!sums) {
+      finish(multiply(getInitials()));
+    } else {
+      OpBuilder::InsertionGuard guard(builder);
+      auto isEqual = [&](Value a, Value b) -> Value {
+        return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a,
+                                     b);
+      };
+      auto begin = scf::IfOp::create(
+          builder, loc,
+          SmallVector<Type>(rows * vectors,
+                            VectorType::get(lanes, product.getElementType())),
+          isEqual(place.first, constant(0)), /*withElseRegion=*/true);
+      builder.setInsertionPointToStart(begin.thenBlock());
+      scf::YieldOp::create(builder, loc, getInitials());
+      builder.setInsertionPointToStart(begin.elseBlock());
+      SmallVector<Value> stored;
+      forEachVector(
+          [&](int64_t, ArrayRef<Value>, ArrayRef<Value> inSums, int64_t) {
+            stored.push_back(loadVector(sums, inSums, lanes));
+          });
+      scf::YieldOp::create(builder, loc, stored);
+      builder.setInsertionPointAfter(begin);
+      ValueRange results = multiply(begin.getResults());
+      auto end = scf::IfOp::create(
+          builder, loc,
+          isEqual(add(place.first, place.count), constant(product.sizes[k])),
+          /*withElseRegion=*/true);
+      builder.setInsertionPointToStart(end.thenBlock());
+      finish(results);
+      builder.setInsertionPointToStart(end.elseBlock());
+      forEachVector(
+          [&](int64_t i, ArrayRef<Value>, ArrayRef<Value> inSums, int64_t) {
+            storeVector(results[i], sums, inSums, lanes);
+          });
+    }
+    dims = before;
   }
 
-  void emitBlock(Value panel, Value firstRow, int64_t rows, Value count) {
-    Value firstColumn =
-        arith::MulIOp::create(builder, loc, panel, constant(panelWidth));
-    auto getSumIndices = [&](int64_t i) -> SmallVector<Value> {
-      return {offset(firstRow, i / block.vectors),
-              offset(firstColumn, i % block.vectors * lanes)};
-    };
-    SmallVector<Value> accumulators;
-    for (int64_t i = 0; i < rows * block.vectors; ++i)
-      accumulators.push_back(loadVector(sums, getSumIndices(i), lanes));
+  /// Adds `count` products to the accumulators of a block, whose rows in the
+  /// packed block begin with `firstRow`.
+  ValueRange emitMultiplyAdds(Value panel, Value firstRow, int64_t rows,
+                              int64_t vectors, Value count,
+                              ValueRange accumulators) {
     auto loop = scf::ForOp::create(builder, loc, constant(0), count,
                                    constant(1), accumulators);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      Value at = loop.getInductionVar();
-      SmallVector<Value> columns, results;
-      for (int64_t v = 0; v < block.vectors; ++v)
-        columns.push_back(
-            loadVector(panels, {panel, at, constant(v * lanes)}, lanes));
-      for (int64_t r = 0; r < rows; ++r) {
-        Value rowIndex = offset(firstRow, r);
-        Value element =
-            loadBroadcast(left, isRowContiguous ? ValueRange{at, rowIndex}
-                                                : ValueRange{rowIndex, at});
-        for (int64_t v = 0; v < block.vectors; ++v)
-          results.push_back(vector::FMAOp::create(
-              builder, loc, element, columns[v],
-              loop.getRegionIterArg(r * block.vectors + v)));
-      }
-      scf::YieldOp::create(builder, loc, results);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value at = loop.getInductionVar();
+    SmallVector<Value> columns, results;
+    for (int64_t v = 0; v < vectors; ++v)
+      columns.push_back(
+          loadVector(panels, {panel, at, constant(v * lanes)}, lanes));
+    for (int64_t r = 0; r < rows; ++r) {
+      Value rowIndex = offset(firstRow, r);
+      Value element =
+          loadBroadcast(left, isRowContiguous ? ValueRange{at, rowIndex}
+                                              : ValueRange{rowIndex, at});
+      for (int64_t v = 0; v < vectors; ++v)
+        results.push_back(
+            vector::FMAOp::create(builder, loc, element, columns[v],
+                                  loop.getRegionIterArg(r * vectors + v)));
     }
-    for (int64_t i = 0; i < rows * block.vectors; ++i)
-      storeVector(loop.getResult(i), sums, getSumIndices(i), lanes);
+    scf::YieldOp::create(builder, loc, results);
+    return loop.getResults();
   }
 
   unsigned k, row;
-  int64_t panelWidth, depth, height, width;
+  int64_t panelWidth;
   bool isRowContiguous; ///< Whether the left operand is contiguous along the
                         ///< rows, not along the reduction.
+  /// Of what is packed: columns of the right operand, rows of the left one, and
+  /// of both the length of a part of the reduction.
+  int64_t width = 0, height = 0, depth = 0;
+  /// Rows for which a block of the right operand is packed.
+  int64_t groupRows = 0;
   Value panels, sums, left;
 };
 

@@ -15,10 +15,13 @@ using namespace lockstep;
 using namespace mlir;
 
 /// The fewest multiply-adds of a tile: about 30 µs on one core.
-static constexpr int64_t kTileMultiplyAdds = 1 << 20;
+static constexpr int64_t kTileMultiplyAdds = 1 << 21;
 static constexpr int64_t kMaxProductTiles = 64;
 /// The fewest columns and rows of a tile, so that packing a panel pays off.
-static constexpr int64_t kMinColumns = 128, kMinRows = 64;
+static constexpr int64_t kMinColumns = 128, kMinRows = 128;
+/// Enough tiles for most machines, and the multiply-adds for which there are
+/// more: a tile packs what another one packs, too.
+static constexpr int64_t kFewTiles = 16, kManyMultiplyAdds = 1 << 26;
 /// With more multiply-adds per element of the result, writing it is the smaller
 /// part of the work.
 static constexpr int64_t kLongReduction = 128;
@@ -40,19 +43,24 @@ SmallVector<Split> lockstep::splitProduct(const Product &product) {
   for (unsigned dim : product.outerDims)
     split(dim, kMaxProductTiles);
   // Rows of the result are contiguous memory: prefer tiles of whole rows. With
-  // a long reduction, tiles are about square, so that both operands are packed
-  // as few times as possible.
+  // a long reduction, tiles have many rows instead, for which the columns of
+  // the right operand are packed once.
   int64_t rowParts = product.getPanelRows() / kMinRows,
           columnParts = product.getNumColumns() / kMinColumns;
-  int64_t length = 1;
-  for (unsigned dim : product.kDims)
-    length *= product.sizes[dim];
-  if (length > kLongReduction)
+  int64_t length = multiplySizes(product.sizes, product.kDims);
+  if (length > kLongReduction) {
+    int64_t few =
+        std::min(wanted, std::max(kFewTiles, product.getMultiplyAdds() /
+                                                 kManyMultiplyAdds));
     rowParts = std::min<int64_t>(
-        rowParts,
-        std::max<double>(
-            1, std::round(std::sqrt(double(wanted) * product.getPanelRows() /
-                                    product.getNumColumns()))));
+        rowParts, llvm::divideCeil(few, std::max<int64_t>(columnParts, 1)));
+    if (rowParts * columnParts > wanted)
+      rowParts = std::min<int64_t>(
+          rowParts,
+          std::max<double>(
+              1, std::round(std::sqrt(double(wanted) * product.getPanelRows() /
+                                      product.getNumColumns()))));
+  }
   SmallVector<unsigned> rows(product.rowDims);
   if (product.row)
     rows.push_back(*product.row);
