@@ -24,13 +24,18 @@ OldValues::OldValues(func::FuncOp step) : step(step) {
 }
 
 Value OldValues::find(Value value) {
-  for (OpOperand &use : value.getUses())
+  for (OpOperand &use : value.getUses()) {
+    if (auto branch = dyn_cast<scf::IfOp>(use.getOwner()->getParentOp());
+        branch && isa<scf::YieldOp>(use.getOwner()))
+      if (Value old = find(branch.getResult(use.getOperandNumber())))
+        return old;
     if (isa<func::ReturnOp>(use.getOwner()))
       if (auto binding = step.getResultAttrOfType<device::BindingAttr>(
               use.getOperandNumber(), "device.binding");
           isVariable(binding))
         if (Value argument = arguments.lookup(binding.getName()))
           return argument;
+  }
   return {};
 }
 

@@ -15,8 +15,8 @@ class OldValues {
 public:
   explicit OldValues(mlir::func::FuncOp step);
 
-  /// The old value of the variable whose new value is `value`; null if there is
-  /// no such variable.
+  /// The old value of the variable whose new value is `value`, perhaps on one
+  /// side of a branch; null if there is no such variable.
   mlir::Value find(mlir::Value value);
 
 private:

@@ -34,8 +34,11 @@ bool PreferredStorages::mayOverwrite(device::InvokeOp invoke, OpResult result,
                                      Value resident) const {
   if (lifetimes.getLastUse(resident) < lifetimes.getFirst(invoke))
     return true;
-  if (lifetimes.getLastUse(resident) > lifetimes.getFirst(invoke))
+  if (isReadLater(resident, invoke))
     return false;
+  if (llvm::none_of(resident.getUsers(),
+                    [&](Operation *user) { return user == invoke; }))
+    return true;
   // The invocation itself reads `resident`: allowed only for the operand in
   // whose memory the result may be computed.
   auto kernel = symbols.lookupNearestSymbolFrom<device::KernelOp>(
@@ -80,12 +83,14 @@ bool PreferredStorages::isStoredAtOnce(device::InvokeOp invoke,
          });
 }
 
-std::optional<StorageId> PreferredStorages::variableInPlace(Operation *op,
-                                                            OpResult result,
-                                                            Value init) const {
+std::optional<StorageId>
+PreferredStorages::variableInPlace(Operation *op, OpResult result, Value init,
+                                   bool isAllowed) const {
   const PreferredStorage *target = find(result);
-  if (!target || !isChangedByOthers(target->storage) || replicas != 1 ||
-      plan.storageOf.at(init) != target->storage)
+  if (!target || plan.storageOf.at(init) != target->storage ||
+      plan.storages[target->storage].space != device::Space::Variable)
+    return std::nullopt;
+  if (isChangedByOthers(target->storage) ? replicas != 1 : !isAllowed)
     return std::nullopt;
   for (Value resident : target->residents)
     if (lifetimes.getLastUse(resident) > lifetimes.getLast(op))

@@ -68,11 +68,13 @@ public:
   bool isStoredAtOnce(device::InvokeOp invoke,
                       const PreferredStorage &target) const;
   /// The storage of the variable whose new value is `result` of the loop or
-  /// branch `op`, if other workers change it and `op` may update it in place:
-  /// `init` is its old value, which is dead after the operation.
+  /// branch `op`, if `op` may update it in place: `init` is its old value,
+  /// which is dead after the operation. If no others change the variable, that
+  /// is an optimization, which the caller allows.
   std::optional<StorageId> variableInPlace(mlir::Operation *op,
                                            mlir::OpResult result,
-                                           mlir::Value init) const;
+                                           mlir::Value init,
+                                           bool isAllowed) const;
 
 private:
   bool mayOverwrite(device::InvokeOp invoke, mlir::OpResult result,

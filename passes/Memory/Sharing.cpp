@@ -27,7 +27,7 @@ public:
           binding.getKind() == device::BindingKind::Variable &&
           layout.getVariable(binding.getName()).space ==
               device::Space::Variable)
-        assigned.insert(value);
+        assign(value, assigned);
     // Loops carry results to the next iteration: iterate to a fixed point.
     for (changed = true; changed;) {
       changed = false;
@@ -40,6 +40,16 @@ public:
   }
 
 private:
+  /// Adds a new value of a variable; that of a branch is computed on a side.
+  static void assign(Value value, llvm::DenseSet<Value> &assigned) {
+    auto branch = value.getDefiningOp<scf::IfOp>();
+    if (!assigned.insert(value).second || !branch)
+      return;
+    unsigned result = cast<OpResult>(value).getResultNumber();
+    for (scf::YieldOp yield : {branch.thenYield(), branch.elseYield()})
+      assign(yield.getOperand(result), assigned);
+  }
+
   void share(Value value) {
     changed |=
         uniformity.isUniform(value) && sharing.values.insert(value).second;

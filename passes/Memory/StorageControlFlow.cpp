@@ -14,7 +14,9 @@ StorageId StorageAssigner::assignCarried(Operation *loop, Value init,
                                          Value argument, OpResult result) {
   StorageId initial = plan.storageOf.at(init);
   if (std::optional<StorageId> variable =
-          result ? preferred.variableInPlace(loop, result, init) : std::nullopt;
+          result ? preferred.variableInPlace(loop, result, init,
+                                             /*isAllowed=*/false)
+                 : std::nullopt;
       variable && isOnlyCarried(loop, init)) {
     plan.storageOf[argument] = *variable;
     return *variable;
@@ -95,10 +97,12 @@ LogicalResult StorageAssigner::assign(scf::ForOp loop) {
 std::optional<StorageId> StorageAssigner::branchInPlace(scf::IfOp branch,
                                                         OpResult result) {
   const PreferredStorage *target = preferred.find(result);
-  return target && !target->residents.empty()
-             ? preferred.variableInPlace(branch, result,
-                                         target->residents.front())
-             : std::nullopt;
+  if (!target || target->residents.empty())
+    return std::nullopt;
+  // Otherwise each replica would write the variable.
+  bool isOnce = replicas == 1 || shared.contains(result);
+  return preferred.variableInPlace(branch, result, target->residents.front(),
+                                   /*isAllowed=*/isOnce);
 }
 
 LogicalResult StorageAssigner::assign(scf::IfOp branch) {

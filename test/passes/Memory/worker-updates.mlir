@@ -1,5 +1,5 @@
-// RUN: lockstep-compile %s -O0 --stop-after=memory --locations=full | FileCheck %s
-// RUN: lockstep-compile %s -O2 --stop-after=memory --locations=full | FileCheck %s
+// RUN: lockstep-compile %s -O0 --stop-after=memory --locations=full | FileCheck %s --check-prefixes=CHECK,O0
+// RUN: lockstep-compile %s -O2 --stop-after=memory --locations=full | FileCheck %s --check-prefixes=CHECK,O2
 
 // Asynchronous workers change variables at any time. A server that reads and writes a variable has no wait in between, and a path that changes
 // nothing stores nothing. [8-asynchronous]
@@ -28,7 +28,9 @@ replica.step @returned(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32
 // CHECK: device.branch_unless %{{.*}} ^[[END:bb[0-9]+]] else ^[[THEN:bb[0-9]+]]
 // CHECK: ^[[THEN]]:
 // CHECK: device.launch @branch.server0_0_elementwise reads(%[[N]],
-// CHECK-NEXT: device.copy %[[SUM:.*]] to %[[N]]
+// O0-NEXT: device.copy %[[SUM:.*]] to %[[N]]
+// O2-SAME: writes(%[[N]] :
+// O2-NEXT: device.copy %[[N]] to %[[SUM:.*]] :
 // CHECK-NEXT: device.start broadcast {{.*}}(%[[SUM]]
 // CHECK-NEXT: device.wait
 // CHECK-NEXT: device.jump ^[[END]]
