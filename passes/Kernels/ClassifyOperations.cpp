@@ -25,11 +25,28 @@ bool lockstep::isControlFlow(Operation *op) {
   return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op);
 }
 
+/// With as many iterations in a loop's body or a branch, kernels of their own
+/// take less time: they are divided among workers, or blocks of a GPU.
+static constexpr int64_t kManyIterations = 1 << 20;
+
+/// The iterations of the loops of `op`, for which memory is accessed.
+static int64_t countIterations(linalg::LinalgOp op) {
+  if (isa<linalg::FillOp>(op) || op.hasDynamicShape())
+    return 0;
+  int64_t count = 1;
+  for (int64_t size : op.getStaticLoopRanges())
+    count *= size;
+  return count;
+}
+
 bool lockstep::isStepControlFlow(Operation *op) {
   if (!isControlFlow(op))
     return false;
-  WalkResult result = op->walk([](Operation *inner) {
+  int64_t iterations = 0;
+  WalkResult result = op->walk([&](Operation *inner) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);
+    if (linalgOp)
+      iterations += countIterations(linalgOp);
     // A kernel cannot allocate memory for a tensor of dynamic size that a side
     // of a branch computes.
     bool needsMemory = isa_and_nonnull<scf::IfOp>(inner->getParentOp()) &&
@@ -37,9 +54,9 @@ bool lockstep::isStepControlFlow(Operation *op) {
                          auto tensor = dyn_cast<RankedTensorType>(type);
                          return tensor && !tensor.hasStaticShape();
                        });
-    bool worthKernels = needsMemory || isOrdered(inner) ||
-                        (linalgOp && isProduct(linalgOp)) ||
-                        device::isAttention(inner);
+    bool worthKernels =
+        needsMemory || isOrdered(inner) || (linalgOp && isProduct(linalgOp)) ||
+        device::isAttention(inner) || iterations >= kManyIterations;
     return worthKernels ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();

@@ -205,3 +205,43 @@ func.func @scalars(%x: tensor<8xf32> {device.binding = #device.binding<batch "x"
   }
   return %wide, %l#2 : tensor<1024x1024xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A branch with much work stays in the step, too, and becomes kernels that are divided among workers. A kernel that computes the new value of
+// a variable on one side may do so in its place.
+#id = affine_map<(i) -> (i)>
+#sum = affine_map<(i) -> ()>
+// CHECK: device.kernel private @large_branch_{{.*}} in_place = array<i64: 1>
+// CHECK-LABEL: func.func @large_branch(
+// CHECK: scf.if
+// CHECK-NEXT: device.invoke
+// CHECK-NEXT: device.invoke
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: else
+// CHECK-NEXT: scf.yield %{{.*}}
+func.func @large_branch(%w: tensor<700000xf32> {device.binding = #device.binding<variable "w">}, %c: tensor<i1> {device.binding = #device.binding<scalar "c">})
+    -> (tensor<700000xf32> {device.binding = #device.binding<variable "w">}) {
+  %zero = arith.constant 0.0 : f32
+  %condition = tensor.extract %c[] : tensor<i1>
+  %scalar = tensor.empty() : tensor<f32>
+  %e = tensor.empty() : tensor<700000xf32>
+  %r = scf.if %condition -> tensor<700000xf32> {
+    %f = linalg.fill ins(%zero : f32) outs(%scalar : tensor<f32>) -> tensor<f32>
+    %norm = linalg.generic {indexing_maps = [#id, #sum], iterator_types = ["reduction"]} ins(%w : tensor<700000xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %o: f32):
+      %0 = math.absf %in : f32
+      %1 = arith.addf %o, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<f32>
+    %n = linalg.generic {indexing_maps = [#sum, #id, #id], iterator_types = ["parallel"]} ins(%norm, %w : tensor<f32>, tensor<700000xf32>) outs(%e : tensor<700000xf32>) {
+    ^bb0(%s: f32, %in: f32, %o: f32):
+      %0 = arith.divf %in, %s : f32
+      linalg.yield %0 : f32
+    } -> tensor<700000xf32>
+    scf.yield %n : tensor<700000xf32>
+  } else {
+    scf.yield %w : tensor<700000xf32>
+  }
+  return %r : tensor<700000xf32>
+}
