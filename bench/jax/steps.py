@@ -54,8 +54,11 @@ class Lockstep:
         self.replicas, self.folder, self.binaries = replicas, folder, binaries
         self.artifact = folder / "step.lockstep"
         self.compile()
+        # As XLA does on processors.
         self.session = Session(
-            binaries.parent / "lib" / "liblockstep.so", self.artifact
+            binaries.parent / "lib" / "liblockstep.so",
+            self.artifact,
+            flush_subnormals=1,
         )
 
     def compile(self, *options):

@@ -204,6 +204,7 @@ lockstep_status lockstep_session_open(const char *path,
     sessionOptions.shadowVariables = known->shadow_variables != 0;
     sessionOptions.checkMirrored = known->check_mirrored;
     sessionOptions.recordRuns = known->record_runs != 0;
+    sessionOptions.flushSubnormals = known->flush_subnormals != 0;
     sessionOptions.onDeadline =
         reporter(known->on_deadline, known->report_context);
     sessionOptions.onLongWait =

@@ -154,6 +154,10 @@ typedef struct lockstep_options {
    * enqueues the later runs of a program as a whole, as recorded in the second
    * one, if its commands are the same in every run. */
   int record_runs;
+  /* Not 0: arithmetic of floats replaces subnormal operands and results by
+   * zero. Processors may take a hundred times as long for those that are kept.
+   * Only on the device "cpu". */
+  int flush_subnormals;
 } lockstep_options;
 
 /* A tensor: its name, type and where it is. `shape` has `rank` entries. This

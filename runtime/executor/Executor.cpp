@@ -3,6 +3,7 @@
 #include "runtime/executor/Executor.h"
 
 #include "runtime/executor/Report.h"
+#include "runtime/support/Subnormals.h"
 
 #include <algorithm>
 #include <sched.h>
@@ -161,6 +162,8 @@ Status Executor::run(ProgramState &state) {
     interpret(state);
   awaitDevice(state);
   runs.end(active, events);
+  ++allRuns;
+  runsWithSubnormals += hasSubnormals.exchange(false);
   for (Observer *observer : observers)
     if (Status status = observer->runEnds(state); !status.ok() && !failed())
       fail(status);
@@ -283,6 +286,13 @@ bool Executor::executeSome(const Execution &execution, uint32_t worker,
 }
 
 void Executor::work(uint32_t worker) {
+  SubnormalScope subnormals(options.flushSubnormals);
+  workWithin(worker);
+  if (subnormals.hasFound())
+    hasSubnormals.store(true, std::memory_order_relaxed);
+}
+
+void Executor::workWithin(uint32_t worker) {
   ProgramState &state = *current.load(std::memory_order_acquire);
   Execution execution{state,
                       tileScheduler,

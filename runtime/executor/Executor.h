@@ -45,6 +45,8 @@ public:
     MemoryRule brokenRule = MemoryRule::none;
     /// Runs may be recorded: no observer and no fault acts within them.
     bool recordRuns = false;
+    /// See `SessionOptions`.
+    bool flushSubnormals = false;
   };
 
   explicit Executor(Options options);
@@ -101,6 +103,11 @@ public:
   /// (`await`), a report of those that have not posted for as long as
   /// `deadline`. From any thread.
   std::optional<DeadlineReport> findAwaited(std::chrono::nanoseconds deadline);
+  /// How many runs have computed with subnormal floats on the host, and how many
+  /// there were. Between runs.
+  std::pair<uint64_t, uint64_t> subnormalRuns() const {
+    return {runsWithSubnormals, allRuns};
+  }
   /// Workers that have found nothing to do since the last time anything
   /// changed. Not all of them while a replica waits for its device.
   uint32_t idleWorkers() const;
@@ -118,6 +125,7 @@ private:
   bool isBlockedOnDevice() const;
   bool enterAndWork(uint32_t worker);
   void work(uint32_t worker);
+  void workWithin(uint32_t worker);
   bool executeSome(const Execution &execution, uint32_t worker, uint32_t first,
                    uint32_t last);
   bool claim(ProgramState &state, Replica &replica);
@@ -157,6 +165,9 @@ private:
   std::atomic<ProgramState *> current{nullptr};
   std::atomic<bool> runHasOtherWorkers{false};
   alignas(64) std::atomic<bool> stop{false};
+  /// A worker has found subnormal floats in the current run.
+  std::atomic<bool> hasSubnormals{false};
+  uint64_t runsWithSubnormals = 0, allRuns = 0;
   std::atomic<uint32_t> finishedReplicas{0};
   std::atomic<bool> touched{false};
   std::chrono::nanoseconds spinTime{};

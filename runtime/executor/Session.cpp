@@ -260,6 +260,12 @@ std::string Session::deviceNote() const {
                           state->queued->batches->obstacle());
       break;
     }
+  auto [withSubnormals, runs] = impl->executor->subnormalRuns();
+  if (impl->memory.device->isHost() && withSubnormals > runs / 2)
+    note += fmt::format(
+        "{} of {} runs have computed with subnormal floats, which may take "
+        "processors a hundred times as long as others (--flush-subnormals)",
+        withSubnormals, runs);
   return note;
 }
 

@@ -142,6 +142,10 @@ struct SessionOptions {
   /// never. The same in all executors. Not with memory that is shared with
   /// other sessions.
   uint64_t checkMirrored = 0;
+  /// Arithmetic of floats replaces subnormal operands and results by zero, as
+  /// XLA's does on processors. The same in all executors. Error: a device with
+  /// queues.
+  bool flushSubnormals = false;
   /// Additional facts that must be equal in all executors of a network, as
   /// names and values of one line each. The artifact, kernel target and
   /// division of ranks are always compared, before the first run.

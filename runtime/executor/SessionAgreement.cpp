@@ -24,7 +24,9 @@ void Session::Impl::postFacts() {
                   std::to_string(options.checkMirrored)},
                  {"recording of runs (none with a trace, a check, an injected "
                   "fault or --no-recording)",
-                  recordsRuns() ? "on" : "off"}};
+                  recordsRuns() ? "on" : "off"},
+                 {"subnormal floats (--flush-subnormals)",
+                  options.flushSubnormals ? "zero" : "kept"}};
   facts.insert(facts.end(), options.agreement.begin(), options.agreement.end());
   options.network->post(factsTopic, 0, toText(facts));
 }

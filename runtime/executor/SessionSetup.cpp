@@ -44,6 +44,9 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
   LOCKSTEP_RETURN_IF_ERROR(parseInjections());
   LOCKSTEP_RETURN_IF_ERROR(
       openDevice(options.device, options.deviceIndex).moveTo(memory.device));
+  if (options.flushSubnormals && !memory.device->isHost())
+    return unsupported(fmt::format("device '{}' keeps subnormal floats",
+                                   memory.device->kind()));
   memory.transport = options.transport;
   if (!memory.transport)
     LOCKSTEP_RETURN_IF_ERROR(openTransport("").moveTo(memory.transport));
@@ -68,6 +71,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
   executorOptions.network = options.network.get();
   executorOptions.clusters = options.clusters;
   executorOptions.recordRuns = recordsRuns();
+  executorOptions.flushSubnormals = options.flushSubnormals;
   executorOptions.brokenRule =
       options.checkRaces ? options.brokenRule : MemoryRule::none;
   executor = std::make_unique<Executor>(std::move(executorOptions));

@@ -71,6 +71,7 @@ struct Options {
   bool fillMemory = false;
   bool shadowVariables = false;
   bool noRecording = false;
+  bool flushSubnormals = false;
   /// Steps between comparisons; 0: none.
   uint64_t checkMirrored = 0;
   std::vector<std::string> injections;

@@ -59,6 +59,7 @@ class Options(ctypes.Structure):
         ("device", c_char_p),
         ("transport", c_char_p),
         ("record_runs", c_int),
+        ("flush_subnormals", c_int),
     ]
 
 

@@ -177,6 +177,11 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Execution")
       ->check(CLI::IsMember({"0", "2"}));
 
+  app.add_flag("--flush-subnormals", options.flushSubnormals,
+               "replace subnormal floats by zero in all arithmetic: processors "
+               "may take a hundred times as long for them")
+      ->group("Execution");
+
   app.add_flag("--shadow-variables", options.shadowVariables,
                "keep a copy of the variables, so that the state before a step "
                "that fails can be saved")

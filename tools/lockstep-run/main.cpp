@@ -154,6 +154,7 @@ SessionOptions sessionOptions(const Options &options,
   session.fillMemory = options.fillMemory;
   session.shadowVariables = options.shadowVariables;
   session.recordRuns = !options.noRecording;
+  session.flushSubnormals = options.flushSubnormals;
   session.checkMirrored = options.checkMirrored;
   session.traceFile = fileOfProcess(options.trace, session.transport->place());
   return session;
