@@ -103,8 +103,8 @@ public:
   /// (`await`), a report of those that have not posted for as long as
   /// `deadline`. From any thread.
   std::optional<DeadlineReport> findAwaited(std::chrono::nanoseconds deadline);
-  /// How many runs have computed with subnormal floats on the host, and how many
-  /// there were. Between runs.
+  /// How many runs have computed with subnormal floats on the host, and how
+  /// many there were. Between runs.
   std::pair<uint64_t, uint64_t> subnormalRuns() const {
     return {runsWithSubnormals, allRuns};
   }
