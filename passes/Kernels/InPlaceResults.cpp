@@ -24,10 +24,17 @@ OldValues::OldValues(func::FuncOp step) : step(step) {
 }
 
 Value OldValues::find(Value value) {
+  llvm::SmallDenseSet<Value> visited;
+  return find(value, visited);
+}
+
+Value OldValues::find(Value value, llvm::SmallDenseSet<Value> &visited) {
+  if (!visited.insert(value).second)
+    return {};
   for (OpOperand &use : value.getUses()) {
     if (auto branch = dyn_cast<scf::IfOp>(use.getOwner()->getParentOp());
         branch && isa<scf::YieldOp>(use.getOwner()))
-      if (Value old = find(branch.getResult(use.getOperandNumber())))
+      if (Value old = find(branch.getResult(use.getOperandNumber()), visited))
         return old;
     if (isa<func::ReturnOp>(use.getOwner()))
       if (auto binding = step.getResultAttrOfType<device::BindingAttr>(

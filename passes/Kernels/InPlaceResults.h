@@ -20,6 +20,9 @@ public:
   mlir::Value find(mlir::Value value);
 
 private:
+  mlir::Value find(mlir::Value value,
+                   llvm::SmallDenseSet<mlir::Value> &visited);
+
   mlir::func::FuncOp step;
   /// Arguments of the step, by the names of the variables.
   llvm::StringMap<mlir::BlockArgument> arguments;

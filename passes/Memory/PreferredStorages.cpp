@@ -36,8 +36,12 @@ bool PreferredStorages::mayOverwrite(device::InvokeOp invoke, OpResult result,
     return true;
   if (isReadLater(resident, invoke))
     return false;
-  if (llvm::none_of(resident.getUsers(),
-                    [&](Operation *user) { return user == invoke; }))
+  // What reads it later is on another side of a branch.
+  StorageId storage = plan.storageOf.at(resident);
+  if (llvm::none_of(invoke->getOperands(), [&](Value operand) {
+        auto it = plan.storageOf.find(operand);
+        return it != plan.storageOf.end() && it->second == storage;
+      }))
     return true;
   // The invocation itself reads `resident`: allowed only for the operand in
   // whose memory the result may be computed.
@@ -70,8 +74,13 @@ bool PreferredStorages::isReadLater(Value value, Operation *op) const {
   if (loop && !loop->isAncestor(value.getParentBlock()->getParentOp()))
     return true;
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return isView(user) || (lifetimes.getLast(user) > lifetimes.getFirst(op) &&
-                            !areExclusive(user, op));
+    if (isView(user) || (lifetimes.getLast(user) > lifetimes.getFirst(op) &&
+                         !areExclusive(user, op)))
+      return true;
+    // A condition or bound is read where the extracted scalar is used.
+    return user->getNumResults() == 1 &&
+           user->getResult(0).getType().isIntOrIndexOrFloat() &&
+           isReadLater(user->getResult(0), op);
   });
 }
 

@@ -6,8 +6,12 @@
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @v : tensor<4xf32>
 replica.variable @w : tensor<4xf32>
+replica.variable @flag : tensor<i1>
+replica.variable @square : tensor<2x2xf32>
 device.kernel @k(tensor<4xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 0>}
 device.kernel @f(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 1>}
+device.kernel @test(tensor<4xf32>) -> tensor<i1>
+device.kernel @unflatten(tensor<4xf32>) -> tensor<2x2xf32>
 collective.group @all
 
 // CHECK-LABEL: device.program @update
@@ -135,4 +139,45 @@ func.func @loop(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
     scf.yield %r : tensor<4xf32>
   }
   return %l : tensor<4xf32>
+}
+
+// A flag is read where a branch tests it, not where it is extracted: the new one is stored behind the branch.
+// CHECK-LABEL: device.program @condition
+// CHECK: device.launch @test reads({{.*}}) writes(%[[NEW:[0-9]+]] :
+// CHECK: device.branch_unless %[[FLAG:[0-9]+]]
+// CHECK: device.copy %[[NEW]] to %[[FLAG]] : <tensor<i1>>
+// CHECK: device.return
+func.func @condition(%f: tensor<i1> {device.binding = #device.binding<variable "flag">}, %c: tensor<i1> {device.binding = #device.binding<scalar "c">},
+                     %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<i1> {device.binding = #device.binding<variable "flag">}, tensor<4xf32> {device.binding = #device.binding<result "m">}) {
+  %b = tensor.extract %c[] : tensor<i1>
+  %h = collective.start all_reduce sum @all channel 0 (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %r:2 = scf.if %b -> (tensor<i1>, tensor<4xf32>) {
+    %e = tensor.extract %f[] : tensor<i1>
+    %n = device.invoke @test(%s) : (tensor<4xf32>) -> tensor<i1>
+    %q = scf.if %e -> tensor<4xf32> {
+      %y = device.invoke @k(%s) : (tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %y : tensor<4xf32>
+    } else {
+      %y = device.invoke @f(%s, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %y : tensor<4xf32>
+    }
+    scf.yield %n, %q : tensor<i1>, tensor<4xf32>
+  } else {
+    scf.yield %f, %x : tensor<i1>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<i1>, tensor<4xf32>
+}
+
+// A kernel that reads a variable through a view, and is not in place.
+// CHECK-LABEL: device.program @view
+// CHECK: device.launch @unflatten
+// CHECK-NEXT: device.copy
+// CHECK: device.return
+func.func @view(%w: tensor<2x2xf32> {device.binding = #device.binding<variable "square">})
+    -> (tensor<2x2xf32> {device.binding = #device.binding<variable "square">}) {
+  %v = tensor.collapse_shape %w [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+  %n = device.invoke @unflatten(%v) : (tensor<4xf32>) -> tensor<2x2xf32>
+  return %n : tensor<2x2xf32>
 }
