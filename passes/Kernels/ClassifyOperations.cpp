@@ -25,11 +25,13 @@ bool lockstep::isControlFlow(Operation *op) {
   return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op);
 }
 
-/// With as many iterations in a loop's body or a branch, kernels of their own
-/// take less time: they are divided among workers, or blocks of a GPU.
+/// If one execution of a loop's body, or the sides of a branch, have at least
+/// this many iterations of structured operations, kernels of their own take
+/// less time: these are divided among workers, or blocks of a GPU.
 static constexpr int64_t kManyIterations = 1 << 20;
 
-/// The iterations of the loops of `op`, for which memory is accessed.
+/// The number of points of the iteration space of `op`; 0 for a fill, and if
+/// sizes are dynamic.
 static int64_t countIterations(linalg::LinalgOp op) {
   if (isa<linalg::FillOp>(op) || op.hasDynamicShape())
     return 0;
@@ -39,9 +41,23 @@ static int64_t countIterations(linalg::LinalgOp op) {
   return count;
 }
 
+/// Whether `op` may be in the step although it need not be: a step counts by
+/// signed registers of 64 bits, and has no switches.
+static bool mayStayInStep(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop)
+    return isa<scf::WhileOp, scf::IfOp>(op);
+  Type counter = loop.getInductionVar().getType();
+  if (counter.isIndex())
+    return !loop.getUnsignedCmp();
+  unsigned width = counter.getIntOrFloatBitWidth();
+  return loop.getUnsignedCmp() ? width < 64 : width <= 64;
+}
+
 bool lockstep::isStepControlFlow(Operation *op) {
   if (!isControlFlow(op))
     return false;
+  bool mayStay = mayStayInStep(op);
   int64_t iterations = 0;
   WalkResult result = op->walk([&](Operation *inner) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);
@@ -54,9 +70,10 @@ bool lockstep::isStepControlFlow(Operation *op) {
                          auto tensor = dyn_cast<RankedTensorType>(type);
                          return tensor && !tensor.hasStaticShape();
                        });
-    bool worthKernels =
-        needsMemory || isOrdered(inner) || (linalgOp && isProduct(linalgOp)) ||
-        device::isAttention(inner) || iterations >= kManyIterations;
+    bool worthKernels = needsMemory || isOrdered(inner) ||
+                        (linalgOp && isProduct(linalgOp)) ||
+                        device::isAttention(inner) ||
+                        (mayStay && iterations >= kManyIterations);
     return worthKernels ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();

@@ -32,9 +32,9 @@ bool isOrdered(mlir::Operation *op);
 /// Loops and branches of the kinds that kernels and steps may contain.
 bool isControlFlow(mlir::Operation *op);
 
-/// Whether `op` is a loop or branch that must stay in the step, because it
-/// contains collectives, products, or so much else that kernels of their own
-/// take less time.
+/// Whether `op` is a loop or branch that stays in the step, because it contains
+/// collectives or products, or because one execution of its body computes a
+/// million elements or more, which are divided among workers then.
 bool isStepControlFlow(mlir::Operation *op);
 
 /// A partition of one block. Nodes are kernels (several compute operations) or

@@ -196,9 +196,10 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let summary = "outlines computations into kernels";
   let description = [{
     From here on a step is a graph of kernel invocations, collectives and
-    control flow: loops and branches with collectives, products, or a million
-    iterations of other operations; those with less are in kernels. A kernel
-    never mixes uniform and varying results. Small
+    control flow: loops and branches with collectives or products, and those of
+    which one execution of the body, or of both sides, computes a million
+    elements or more; others are in kernels. A kernel never mixes uniform and
+    varying results. Small
     operations share one, and so do larger ones that have outer loops in common,
     if an iteration of these needs only what it computes itself, and little
     enough for a cache: a softmax, or a norm, with what is computed of it. What
