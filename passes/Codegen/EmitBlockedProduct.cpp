@@ -16,10 +16,14 @@ using namespace mlir;
 /// stack (Goto and van de Geijn, "Anatomy of High-Performance Matrix
 /// Multiplication").
 static constexpr int64_t kBlockBytes = 480 << 10;
-/// Columns of the packed block of the right operand: at most, with partial sums
-/// of many rows, and at least.
-static constexpr int64_t kMostColumns = 256, kColumns = 128, kLeastColumns = 96;
-/// With as many rows, a block of the right operand is packed for all of them.
+/// The most columns of the packed block of the right operand.
+static constexpr int64_t kMostColumns = 256;
+/// The most columns if many rows have partial sums.
+static constexpr int64_t kColumnsOfManyRows = 128;
+/// Fewer columns are not worth packing the whole reduction.
+static constexpr int64_t kLeastColumns = 96;
+/// Tiles with at least this many rows have many. With fewer, a left operand
+/// that is contiguous along the rows is packed for all of them at once.
 static constexpr int64_t kManyRows = 256;
 /// The most rows that have partial sums.
 static constexpr int64_t kMostRows = 512;
@@ -124,8 +128,11 @@ private:
         return;
       }
     }
-    groupRows = divide(rows, kMostRows, height);
-    width = divide(columns, hasManyRows ? kColumns : kMostColumns, panelWidth);
+    width = divide(columns, hasManyRows ? kColumnsOfManyRows : kMostColumns,
+                   panelWidth);
+    // Partial sums have at most five eighths of the memory.
+    int64_t mostRows = elements * 5 / 8 / (width + kPadding);
+    groupRows = divide(rows, std::min(kMostRows, mostRows), height);
     depth =
         (elements - groupRows * (width + kPadding)) / (width + leftElements);
     depth = divide(length, std::max(depth, lanes), lanes);

@@ -99,13 +99,20 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
-def test_blocks_have_the_bits_of_plain_loops(shape):
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_blocks_have_the_bits_of_plain_loops(shape, element):
     sizes = dict(zip("mnk", shape, strict=True))
     text, arguments = "", {}
     for left, right in ORDERS:
         name = f"p_{left}_{right}"
         text += contraction(name, sizes, left, right, "mn", added="n")
         arguments[name] = [normal(sizes, i) for i in (left, right, "n")]
+    if element == "f64":
+        text = text.replace("f32", "f64")
+        arguments = {
+            name: [value.astype(np.float64) for value in values]
+            for name, values in arguments.items()
+        }
     found = assert_like_plain_loops(text, arguments)
     for left, right in ORDERS:
         a, b, c = arguments[f"p_{left}_{right}"]
