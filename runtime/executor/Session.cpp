@@ -263,9 +263,9 @@ std::string Session::deviceNote() const {
   auto [withSubnormals, runs] = impl->executor->subnormalRuns();
   if (impl->memory.device->isHost() && withSubnormals > runs / 2)
     note += fmt::format(
-        "{} of {} runs have computed with subnormal floats, which may take "
-        "processors a hundred times as long as others (--flush-subnormals)",
-        withSubnormals, runs);
+        "{}{} of {} runs have computed with subnormal floats; a processor may "
+        "take a hundred times as long for them (--flush-subnormals)",
+        note.empty() ? "" : "; ", withSubnormals, runs);
   return note;
 }
 

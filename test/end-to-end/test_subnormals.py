@@ -68,8 +68,8 @@ def test_they_are_kept_or_zero(tools, model, tmp_path, level, executors):
     np.testing.assert_array_equal(v, exact)
     np.testing.assert_array_equal(total, exact / 2)
     assert (
-        "of 20 runs have computed with subnormal floats, which may take "
-        "processors a hundred times as long as others (--flush-subnormals)"
+        "of 20 runs have computed with subnormal floats; a processor may take "
+        "a hundred times as long for them (--flush-subnormals)"
     ) in said
 
     options.append("--flush-subnormals")
