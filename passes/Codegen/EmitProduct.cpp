@@ -9,8 +9,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <cmath>
-
 using namespace lockstep;
 using namespace mlir;
 
@@ -54,12 +52,6 @@ SmallVector<Split> lockstep::splitProduct(const Product &product) {
                                                  kManyMultiplyAdds));
     rowParts = std::min<int64_t>(
         rowParts, llvm::divideCeil(few, std::max<int64_t>(columnParts, 1)));
-    if (rowParts * columnParts > wanted)
-      rowParts = std::min<int64_t>(
-          rowParts,
-          std::max<double>(
-              1, std::round(std::sqrt(double(wanted) * product.getPanelRows() /
-                                      product.getNumColumns()))));
   }
   SmallVector<unsigned> rows(product.rowDims);
   if (product.row)

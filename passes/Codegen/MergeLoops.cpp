@@ -3,7 +3,6 @@
 #include "passes/Codegen/MergeLoops.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace lockstep;
 using namespace mlir;

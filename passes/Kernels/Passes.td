@@ -64,7 +64,8 @@ def ExpandAttentionPass : Pass<"expand-attention", "::mlir::func::FuncOp"> {
   let options = [Option<"library", "library", "bool", /*default=*/"false",
                         "a library computes attention">,
                  Option<"obstacle", "obstacle", "std::string",
-                        /*default=*/"\"\"", "why it computes none nevertheless">];
+                        /*default=*/"\"\"",
+                        "why it computes none nevertheless">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 
@@ -199,11 +200,10 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
     control flow: loops and branches with collectives or products, and those of
     which one execution of the body, or of both sides, computes a million
     elements or more; others are in kernels. A kernel never mixes uniform and
-    varying results. Small
-    operations share one, and so do larger ones that have outer loops in common,
-    if an iteration of these needs only what it computes itself, and little
-    enough for a cache: a softmax, or a norm, with what is computed of it. What
-    follows a product is in its kernel, but with `library-products` only a
+    varying results. Small operations share one, and so do larger ones that have
+    outer loops in common, if an iteration of these needs only what it computes
+    itself, and little enough for a cache: a softmax, or a norm, with what is
+    computed of it. What follows a product is in its kernel, but with `library-products` only a
     rounding, and with `library-convolutions` the same goes for a convolution.
     Large operations whose result is exchanged do not wait for others.
     With `merge-updates`, those that update small variables share kernels, too,
