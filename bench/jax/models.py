@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -23,7 +22,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 
 import steps  # noqa: E402
 
-from measuring import spread_text  # noqa: E402
+from measuring import (  # noqa: E402
+    add_alone,
+    add_rounds,
+    measure_alone,
+    spread_text,
+)
 from training import ROOT, capture  # noqa: E402
 
 ZOO = "test/end-to-end/models"
@@ -107,15 +111,8 @@ def measure(name, seconds, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", nargs="*", help=", ".join(MODELS))
-    parser.add_argument(
-        "--seconds", type=float, default=0.5, help="of one round"
-    )
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument(
-        "--one",
-        action="store_true",
-        help="measure one model in this process and print JSON",
-    )
+    add_rounds(parser, rounds=9, seconds=0.5)
+    add_alone(parser)
     options = parser.parse_args()
     if options.one:
         print(
@@ -127,22 +124,7 @@ def main():
     print("| model | Lockstep, ms a step | JAX, ms a step | ratio |")
     print("|---|---|---|---|")
     for name in options.models or MODELS:
-        # The size of a model is fixed when its file is loaded.
-        command = [
-            *(sys.executable, __file__, "--one", name),
-            *("--seconds", str(options.seconds)),
-            *("--rounds", str(options.rounds)),
-        ]
-        done = subprocess.run(
-            command,
-            env=dict(os.environ, JAX_PLATFORMS="cpu", **MODELS[name][1]),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise SystemExit(done.stderr)
-        pairs = json.loads(done.stdout.splitlines()[-1])
+        pairs = measure_alone(__file__, [name], options, **MODELS[name][1])
         ours, theirs = (
             sorted(times)[len(pairs) // 2] * 1e3
             for times in zip(*pairs, strict=True)

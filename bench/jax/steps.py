@@ -28,7 +28,11 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+
+from measuring import add_alone, add_rounds, measure_alone  # noqa: E402
+from training import capture  # noqa: E402
+
 DEFAULT_LAYERS = ["64-128-10", "784-1024-1024-10"]
 
 
@@ -165,18 +169,7 @@ def measure(layers, devices, seconds, rounds):
     path = pathlib.Path(__file__).with_name("mlp.py")
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "lockstep.capture",
-                str(path),
-                "-o",
-                str(folder),
-            ],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        capture(path, folder, devices)
         model = models.load(path)
         widths = [int(width) for width in layers.split("-")]
         random = np.random.default_rng(0)
@@ -230,15 +223,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--layers", nargs="+", default=DEFAULT_LAYERS)
     parser.add_argument("--devices", nargs="+", type=int, default=[1, 2, 8])
-    parser.add_argument(
-        "--seconds", type=float, default=1.0, help="of one round"
-    )
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument(
-        "--one",
-        action="store_true",
-        help="measure one pair in this process and print JSON",
-    )
+    add_rounds(parser, rounds=15, seconds=1.0)
+    add_alone(parser)
     options = parser.parse_args()
     if options.one:
         print(
@@ -258,48 +244,14 @@ def main():
     print("|---|---|---|---|---|---|---|")
     for layers in options.layers:
         for devices in options.devices:
-            # The number of host devices is fixed when JAX is loaded: use a
-            # process for each.
-            environment = dict(
-                os.environ,
-                LAYERS=layers,
-                JAX_PLATFORMS="cpu",
-                XLA_FLAGS=f"--xla_force_host_platform_device_count={devices}",
-                PYTHONPATH=os.pathsep.join(
-                    map(
-                        str,
-                        (
-                            ROOT / "python-bindings",
-                            ROOT / "test" / "end-to-end",
-                        ),
-                    )
-                ),
-            )
-            command = [
-                sys.executable,
+            # The number of host devices is fixed when JAX is loaded.
+            r = measure_alone(
                 __file__,
-                "--one",
-                "--layers",
-                layers,
-                "--devices",
-                str(devices),
-            ]
-            command += [
-                "--seconds",
-                str(options.seconds),
-                "--rounds",
-                str(options.rounds),
-            ]
-            done = subprocess.run(
-                command,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
+                ["--layers", layers, "--devices", str(devices)],
+                options,
+                LAYERS=layers,
+                XLA_FLAGS=f"--xla_force_host_platform_device_count={devices}",
             )
-            if done.returncode != 0:
-                raise SystemExit(done.stderr)
-            r = json.loads(done.stdout.splitlines()[-1])
             print(
                 f"| {layers} | {devices} | {r['lockstep_us']['median']:.0f} | {r['jax_us']['median']:.0f} | {text(r['step_ratio'])} "
                 f"| {text(r['compile_ratio'])} | {text(r['compile_ratio_one_target'])} |",

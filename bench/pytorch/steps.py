@@ -18,7 +18,6 @@ import functools
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,7 +25,12 @@ import time
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(BENCH / "support"), str(BENCH / "jax")]
 
-from measuring import spread_text  # noqa: E402
+from measuring import (  # noqa: E402
+    add_alone,
+    add_rounds,
+    measure_alone,
+    spread_text,
+)
 from training import ROOT, capture  # noqa: E402
 
 MOMENTUM = 0.9
@@ -182,15 +186,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", nargs="*", help=", ".join(MODELS))
     parser.add_argument("--torch", required=True, help="folder of PyTorch")
-    parser.add_argument(
-        "--seconds", type=float, default=0.5, help="of one round"
-    )
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument(
-        "--one",
-        action="store_true",
-        help="measure one model in this process and print JSON",
-    )
+    add_rounds(parser, rounds=9, seconds=0.5)
+    add_alone(parser)
     options = parser.parse_args()
     if options.one:
         # Behind the packages of this environment, NumPy among them.
@@ -206,21 +203,12 @@ def main():
     )
     print("|---|---|---|---|---|---|")
     for name in options.models or MODELS:
-        command = [
-            *(sys.executable, __file__, "--one", name),
-            *("--torch", options.torch, "--seconds", str(options.seconds)),
-            *("--rounds", str(options.rounds)),
-        ]
-        done = subprocess.run(
-            command,
-            env=dict(os.environ, JAX_PLATFORMS="cpu", **MODELS[name][1]),
-            capture_output=True,
-            text=True,
-            check=False,
+        rounds = measure_alone(
+            __file__,
+            [name, "--torch", options.torch],
+            options,
+            **MODELS[name][1],
         )
-        if done.returncode != 0:
-            raise SystemExit(done.stderr)
-        rounds = json.loads(done.stdout.splitlines()[-1])
         ours, eager, compiled = (
             sorted(times)[len(rounds) // 2] * 1e3
             for times in zip(*rounds, strict=True)

@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 
 import training  # noqa: E402
+from measuring import add_rounds as add_rounds  # noqa: E402
 from measuring import spread_text as spread_text  # noqa: E402
 from training import ROOT, Runner, compile_step  # noqa: E402
 
@@ -37,14 +38,6 @@ def parser_of(documentation):
         "--binaries", type=pathlib.Path, default=ROOT / "build/release/bin"
     )
     return parser
-
-
-def add_rounds(parser, rounds):
-    """Adds the options of measurements in rounds."""
-    parser.add_argument(
-        "--seconds", type=float, default=0.3, help="of one round"
-    )
-    parser.add_argument("--rounds", type=int, default=rounds)
 
 
 def parse(parser):

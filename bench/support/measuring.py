@@ -1,5 +1,6 @@
 """Runs commands whose cost is measured, and writes measurements as text."""
 
+import json
 import os
 import statistics
 import subprocess
@@ -23,6 +24,46 @@ def cost(command):
             f"'{' '.join(command)}' ended with {process.returncode}\n{said}"
         )
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def add_rounds(parser, rounds, seconds=0.3):
+    """Adds the options of measurements in rounds."""
+    parser.add_argument(
+        "--seconds", type=float, default=seconds, help="of one round"
+    )
+    parser.add_argument("--rounds", type=int, default=rounds)
+
+
+def add_alone(parser):
+    """Adds the option of the processes of `measure_alone`."""
+    parser.add_argument(
+        "--one",
+        action="store_true",
+        help="measure one in this process and print JSON",
+    )
+
+
+def measure_alone(file, arguments, options, **environment):
+    """Executes the script `file` in a process of its own with `--one`, the
+    arguments, the rounds of `options`, and variables of the environment, which
+    are fixed when JAX or a model is loaded. Returns the JSON that it prints. If
+    it fails, ends the program with what it has written to stderr.
+    """
+    command = [
+        *(sys.executable, file, "--one", *arguments),
+        *("--seconds", str(options.seconds)),
+        *("--rounds", str(options.rounds)),
+    ]
+    done = subprocess.run(
+        command,
+        env=dict(os.environ, JAX_PLATFORMS="cpu", **environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def spread_text(values, form=".2f"):
