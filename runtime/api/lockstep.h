@@ -151,8 +151,9 @@ typedef struct lockstep_options {
    * "threads". */
   const char *transport;
   /* On a device that records commands, such as "cuda": not 0, as by default,
-   * enqueues the later runs of a program as a whole, as recorded in the second
-   * one, if its commands are the same in every run. */
+   * enqueues the commands of a program as a whole, or all those between two
+   * values that decide about them, once they have been recorded, when they have
+   * occurred for the second time. */
   int record_runs;
   /* Not 0: arithmetic of floats replaces subnormal operands and results by
    * zero. Processors may take a hundred times as long for those that are kept.

@@ -2,10 +2,11 @@
 
 #include "runtime/device/DeviceQueues.h"
 
+#include <algorithm>
+
 namespace lockstep::runtime {
 
 std::optional<uint32_t> DevicePosition::find(uint64_t executed) const {
-  executed -= shifted.load(std::memory_order_acquire);
   uint64_t count = notes.load(std::memory_order_acquire);
   for (uint64_t i = count; i > 0 && count - i < size; --i) {
     const Note &note = ring[(i - 1) % size];
@@ -13,6 +14,19 @@ std::optional<uint32_t> DevicePosition::find(uint64_t executed) const {
       return note.command.load(std::memory_order_relaxed);
   }
   return std::nullopt;
+}
+
+std::vector<DevicePosition::Noted> DevicePosition::since(uint64_t first) const {
+  std::vector<Noted> found;
+  uint64_t count = notes.load(std::memory_order_relaxed);
+  for (uint64_t i = count - std::min(count, size); i < count; ++i) {
+    const Note &note = ring[i % size];
+    Noted noted{note.command.load(std::memory_order_relaxed),
+                note.enqueued.load(std::memory_order_relaxed)};
+    if (noted.enqueued >= first)
+      found.push_back(noted);
+  }
+  return found;
 }
 
 Expected<std::unique_ptr<DeviceQueues>>

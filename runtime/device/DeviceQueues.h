@@ -26,14 +26,17 @@ public:
     note.enqueued.store(enqueued, std::memory_order_relaxed);
     notes.store(count + 1, std::memory_order_release);
   }
-  /// The device executes recorded commands again, whose numbers are now higher
-  /// by this than those that have been noted.
-  void shift(uint64_t numbers) {
-    shifted.store(numbers, std::memory_order_release);
-  }
   /// The command that the device executes after `executed` commands of the
   /// queue; none if it has been overwritten.
   std::optional<uint32_t> find(uint64_t executed) const;
+
+  struct Noted {
+    uint32_t command = 0;
+    uint64_t enqueued = 0;
+  };
+  /// The latest notes, in their order, of numbers from `first` on. Called by
+  /// the thread that calls `note`.
+  std::vector<Noted> since(uint64_t first) const;
 
 private:
   static constexpr uint64_t size = 256;
@@ -42,7 +45,7 @@ private:
     std::atomic<uint32_t> command{0};
   };
   std::array<Note, size> ring{};
-  std::atomic<uint64_t> notes{0}, shifted{0};
+  std::atomic<uint64_t> notes{0};
 };
 
 /// The queue of a replica.
@@ -73,14 +76,13 @@ struct ReplicaQueue {
 struct ExchangeQueue {
   std::unique_ptr<Queue> queue;
   std::unique_ptr<Event> end;
-  /// As `DevicePosition::shift`, for numbers of this queue's commands.
-  std::atomic<uint64_t> shifted{0};
+  /// For each collective that has added itself, the number of the command at
+  /// the end of its latest instance; 0: none has been enqueued. Grows before
+  /// the first run.
+  std::deque<std::atomic<uint64_t>> ends;
 
-  /// Whether the latest execution of a command is over; `command` is its number
-  /// from when it was enqueued, or recorded.
   bool hasExecuted(uint64_t command) const {
-    return queue->progress() >=
-           command + shifted.load(std::memory_order_acquire);
+    return queue->progress() >= command;
   }
 };
 

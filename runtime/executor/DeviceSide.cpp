@@ -21,7 +21,10 @@ bool DeviceSide::fetch(const Instruction &instruction) {
                      state.program.addresses[instruction.firstAddress].in(
                          replica.bases.data()),
                      elementSize(element));
-    return device().recordReady();
+    if (!state.recordsParts())
+      return device().recordReady();
+    state.queued->recorded->hold(replica.index);
+    return false;
   }
   case Opcode::start:
   case Opcode::barrier:
@@ -54,6 +57,10 @@ void DeviceSide::launch(const Instruction &instruction, uint32_t tiles) {
 }
 
 void DeviceSide::pass(uint32_t channel) {
+  // The events of earlier parts may be those of graphs, which the host has
+  // awaited.
+  if (state.recordsParts() && state.queued->recorded->precedesPart(channel))
+    return;
   const Program &program = state.program;
   const Instruction &owner = program.code[program.channelCommands[channel]];
   if (owner.opcode == Opcode::once)

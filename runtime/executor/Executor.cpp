@@ -135,6 +135,11 @@ Status Executor::prepare() {
 void Executor::rewind(ProgramState &state) {
   state.rewind();
   finishedReplicas.store(0, std::memory_order_relaxed);
+  clearStop();
+}
+
+/// Workers may execute replicas, unless the run has failed.
+void Executor::clearStop() {
   // `fail` sets `failure` before `stop`; here `stop` is cleared before
   // `failure` is read. So one of the two threads sees the other's write.
   stop.store(false, std::memory_order_seq_cst);
@@ -156,8 +161,8 @@ Status Executor::run(ProgramState &state) {
 
   if (Status status = state.beginBatches(); !status.ok())
     fail(status);
-  if (state.queued && state.queued->recorded && options.recordRuns)
-    runRecorded(state);
+  if (recordsRun(state))
+    runInParts(state);
   else
     interpret(state);
   awaitDevice(state);
@@ -176,8 +181,7 @@ Status Executor::run(ProgramState &state) {
 }
 
 void Executor::interpret(ProgramState &state) {
-  if (!state.isRecording())
-    state.sendBatchesAhead();
+  state.sendBatchesAhead();
   if (runHasOtherWorkers)
     openGate();
   work(0);
@@ -292,6 +296,11 @@ void Executor::work(uint32_t worker) {
     hasSubnormals.store(true, std::memory_order_relaxed);
 }
 
+bool Executor::inspectsResults() const {
+  return std::ranges::any_of(
+      observers, [](const Observer *of) { return of->inspectsResults(); });
+}
+
 void Executor::workWithin(uint32_t worker) {
   ProgramState &state = *current.load(std::memory_order_acquire);
   Execution execution{state,
@@ -304,10 +313,7 @@ void Executor::workWithin(uint32_t worker) {
                       options.injections,
                       options.onInjection,
                       observers,
-                      std::any_of(observers.begin(), observers.end(),
-                                  [](const Observer *observer) {
-                                    return observer->inspectsResults();
-                                  }),
+                      inspectsResults(),
                       options.brokenRule};
   uint32_t workers = runHasOtherWorkers ? options.workers : 1;
   uint32_t count = state.replicaCount;
@@ -327,6 +333,9 @@ void Executor::workWithin(uint32_t worker) {
     }
     if (stolen || (workers > 1 && tileScheduler.help(worker)))
       continue;
+    // The part is over: replicas are at decisions.
+    if (state.recordsParts() && state.queued->recorded->isHolding())
+      return;
     idle(state, worker, key);
   }
 }

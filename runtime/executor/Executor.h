@@ -134,8 +134,13 @@ private:
   void sleepAndCheck(ProgramState &state, uint32_t key);
   void endRecordings();
   void rewind(ProgramState &state);
+  void clearStop();
+  bool inspectsResults() const;
   void interpret(ProgramState &state);
-  void runRecorded(ProgramState &state);
+  bool recordsRun(const ProgramState &state) const;
+  void runInParts(ProgramState &state);
+  void runPart(ProgramState &state, RecordedRun &recorded);
+  void awaitCommands(ProgramState &state, bool isJoined);
   void awaitDevice(ProgramState &state);
   void openGate();
   void closeGate();

@@ -2,48 +2,76 @@
 
 #include "runtime/executor/Executor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace lockstep::runtime {
 
-/// Interprets the program until its commands are recorded, and executes these.
-void Executor::runRecorded(ProgramState &state) {
+bool Executor::recordsRun(const ProgramState &state) const {
+  if (!options.recordRuns || !state.queued || !state.queued->recorded)
+    return false;
+  const RecordedRun &recorded = *state.queued->recorded;
+  // The host inspects results after the commands of a run that differ from
+  // others.
+  return recorded.obstacle().empty() &&
+         (recorded.isRepeatable() || !inspectsResults());
+}
+
+/// Interprets the parts of the program until their commands are recorded, and
+/// executes these.
+void Executor::runInParts(ProgramState &state) {
   RecordedRun &recorded = *state.queued->recorded;
-  if (!recorded.isRecorded()) {
-    Status status = recorded.begin();
-    if (recorded.isRecording()) {
-      // A graph of the driver must not be changed by several threads.
-      runHasOtherWorkers = false;
-      recordings.push_back(&recorded);
-    }
-    if (status.ok()) {
-      interpret(state);
-      status = recorded.end();
-    }
-    if (!status.ok() && !failed()) {
-      // Others may have recorded the same run, which they execute together.
-      if (options.network)
-        return fail({status.code(),
-                     fmt::format("a recording of program '{}': {} (runs are "
-                                 "not recorded with --no-recording)",
-                                 state.program.name(), status.message())});
-      recorded.refuse(status);
-      rewind(state);
-      return interpret(state);
-    }
+  if (std::ranges::find(recordings, &recorded) == recordings.end())
+    recordings.push_back(&recorded);
+  // A graph of the driver must not be changed by several threads.
+  runHasOtherWorkers = false;
+  recorded.begin();
+  bool isFirst = true;
+  while (!failed()) {
+    runPart(state, recorded);
+    // While the device executes the part.
+    if (std::exchange(isFirst, false) && !failed())
+      state.sendBatchesAhead();
+    if (failed() || recorded.isAtEnd())
+      break;
+    awaitCommands(state, recorded.endsRecorded());
+    if (failed())
+      break;
+    finishedReplicas = state.finishReplicas();
+    recorded.decide();
   }
-  if (!recorded.isRecorded() || failed())
+  recorded.end();
+}
+
+void Executor::runPart(ProgramState &state, RecordedRun &recorded) {
+  Status status = recorded.beginPart();
+  if (status.ok() && !recorded.isPartRecorded()) {
+    work(0);
+    status = recorded.endPart();
+  }
+  if (failed())
+    return;
+  if (!status.ok()) {
+    // Others may have recorded the same part, which they execute together.
+    if (options.network)
+      return fail({status.code(),
+                   fmt::format("a recording of program '{}': {} (runs are not "
+                               "recorded with --no-recording)",
+                               state.program.name(), status.message())});
+    recorded.refuse(status);
+    finishedReplicas = state.finishReplicas();
+    clearStop();
+    return runPart(state, recorded);
+  }
+  if (!recorded.isPartRecorded())
     return;
   // As before each command that writes a variable.
-  if (state.program.writesVariables)
+  if (recorded.writesVariables())
     touched.store(true, std::memory_order_seq_cst);
-  runHasOtherWorkers = false;
   if (!failed())
     recorded.execute();
-  // While the device executes the graph.
-  state.sendBatchesAhead();
 }
 
 /// After a failure, before transports are aborted: a communicator of NCCL must
@@ -54,17 +82,14 @@ void Executor::endRecordings() {
 }
 
 /// Waits until the device has executed all enqueued commands, also after a
-/// failure.
-void Executor::awaitDevice(ProgramState &state) {
-  if (!state.queued)
-    return;
+/// failure. `isJoined`: see `DeviceQueues::recordEnd`.
+void Executor::awaitCommands(ProgramState &state, bool isJoined) {
   DeviceQueues &queues = *state.queued->queues;
   if (failed()) {
     endRecordings();
     state.transport->abort();
   }
-  const std::optional<RecordedRun> &recorded = state.queued->recorded;
-  queues.recordEnd(recorded && recorded->isRecorded());
+  queues.recordEnd(isJoined);
   for (;;) {
     uint32_t key = events.key();
     // The device may wait for an executor that has failed.
@@ -86,6 +111,13 @@ void Executor::awaitDevice(ProgramState &state) {
     status = state.queued->batches->status();
   if (!status.ok())
     fail(status);
+}
+
+void Executor::awaitDevice(ProgramState &state) {
+  if (!state.queued)
+    return;
+  const std::optional<RecordedRun> &recorded = state.queued->recorded;
+  awaitCommands(state, recorded && recorded->endsRecorded());
   // After a failure, workers that have been left behind may have replicas.
   if (!failed())
     state.finishReplicas();

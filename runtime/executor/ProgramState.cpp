@@ -231,7 +231,8 @@ ProgramState::create(const Program &program, const SessionMemory &memory,
   state->rendezvous = std::make_unique<Rendezvous>(program.channelMembers);
   LOCKSTEP_RETURN_IF_ERROR(state->createTransport(workers, tiles, inbox));
   if (memory.device->canRecord())
-    state->queued->recorded.emplace(*state, mostReplicas(program, inbox));
+    state->queued->recorded.emplace(*state, mostReplicas(program, inbox),
+                                    /*hasOthers=*/inbox != nullptr);
   return state;
 }
 
@@ -286,15 +287,19 @@ void ProgramState::sendBatchesAhead() {
     queued->batches->sendAhead();
 }
 
-void ProgramState::finishReplicas() {
+uint32_t ProgramState::finishReplicas() {
+  uint32_t finished = 0;
   for (uint32_t i = 0; i < replicaCount; ++i) {
     Replica &replica = replicas[i];
-    if (program.code[replica.pc].opcode != Opcode::ret ||
-        replica.blocked.load(std::memory_order_relaxed) != Replica::onDevice)
-      continue;
-    replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
-    replica.state.store(Replica::finished, std::memory_order_release);
+    if (program.code[replica.pc].opcode == Opcode::ret &&
+        replica.blocked.load(std::memory_order_relaxed) == Replica::onDevice) {
+      replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
+      replica.state.store(Replica::finished, std::memory_order_release);
+    }
+    finished +=
+        replica.state.load(std::memory_order_relaxed) == Replica::finished;
   }
+  return finished;
 }
 
 void ProgramState::bindInput(uint32_t replica, std::byte *address) {
@@ -323,7 +328,8 @@ bool ProgramState::canProceed(const Replica &replica) const {
   if (blocked == Replica::notBlocked)
     return true;
   if (blocked == Replica::onDevice)
-    return queued->queues->replicas[replica.index].ready->isComplete();
+    return !(recordsParts() && queued->recorded->isHeld(replica.index)) &&
+           queued->queues->replicas[replica.index].ready->isComplete();
   return rendezvous->isComplete(uint32_t(blocked >> 32), uint32_t(blocked));
 }
 

@@ -85,8 +85,8 @@ public:
   /// their memories.
   void rewind();
   /// The device has executed everything: replicas that only wait for it are at
-  /// the end of the program.
-  void finishReplicas();
+  /// the end of the program. Returns how many are there.
+  uint32_t finishReplicas();
   /// On a device with queues, enqueues what makes the batches available with
   /// which replicas begin. Error: see `BatchTransfer::begin`.
   Status beginBatches();
@@ -109,11 +109,15 @@ public:
                                    const artifact::Buffer *buffer,
                                    uint64_t bytes,
                                    std::vector<std::byte> &storage) const;
+  /// Whether the current run is executed in parts.
+  bool recordsParts() const {
+    return queued && queued->recorded && queued->recorded->isActive();
+  }
   /// Whether commands are recorded that replicas enqueue.
   bool isRecording() const {
     return queued && queued->recorded && queued->recorded->isRecording();
   }
-  /// Whether runs execute what has been recorded.
+  /// Whether runs begin with what has been recorded.
   bool isRecorded() const {
     return queued && queued->recorded && queued->recorded->isRecorded();
   }

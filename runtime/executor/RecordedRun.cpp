@@ -3,7 +3,7 @@
 #include "runtime/executor/RecordedRun.h"
 
 #include "runtime/executor/ProgramState.h"
-#include "runtime/schema/Types.h"
+#include "runtime/executor/ScalarValue.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,73 +12,27 @@
 
 namespace lockstep::runtime {
 
-/// Why a command is not the same in every run; null if it is.
-static const char *findObstacle(const Instruction &instruction) {
-  if (instruction.flags & Instruction::dynamic)
-    return "sizes are computed in the step";
-  if (instruction.flags & Instruction::sharedVariable)
-    return "other sessions use its variables at the same time";
-  switch (instruction.opcode) {
-  case Opcode::loadRegister:
-    return "the host reads a number of the device";
-  case Opcode::branchUnless:
-    return "the host reads a condition of the device";
-  case Opcode::next:
-    return "the host loads a batch";
-  case Opcode::start:
-  case Opcode::barrier:
-    return instruction.plan->dynamic ? "sizes are computed in the step"
-                                     : nullptr;
-  default:
-    return nullptr;
-  }
-}
+/// Of all recorded parts and all replicas of an executor: more would need too
+/// much memory of the device.
+static constexpr uint64_t mostCommands = 1 << 15;
+static constexpr size_t mostParts = 1 << 10;
 
-/// Whether replicas execute more commands than could be recorded without too
-/// much memory of the device, as in a long loop. Nothing but numbers that are
-/// in the program decides which ones; a `once` section counts for each replica.
-static bool hasTooManyCommands(const Program &program, uint32_t replicas) {
-  constexpr uint64_t most = 1 << 15, mostSteps = 16 * most;
-  std::vector<int64_t> registers(program.tables->registers());
-  uint64_t commands = 0;
-  uint32_t pc = 0;
-  for (uint64_t step = 0; step < mostSteps; ++step) {
-    const Instruction &instruction = program.code[pc++];
-    switch (instruction.opcode) {
-    case Opcode::ret:
-      return commands * replicas > most;
-    case Opcode::jump:
-      pc = instruction.b;
-      break;
-    case Opcode::branchGreaterEqual:
-      if (registers[instruction.a] >= registers[instruction.c])
-        pc = instruction.b;
-      break;
-    case Opcode::setRegister:
-      registers[instruction.a] = instruction.value;
-      break;
-    case Opcode::addRegister:
-      registers[instruction.a] = int64_t(uint64_t(registers[instruction.a]) +
-                                         uint64_t(registers[instruction.b]));
-      break;
-    default:
-      ++commands;
-    }
-  }
-  return true;
-}
+static const char *const tooManyCommands = "there are too many commands";
 
-RecordedRun::RecordedRun(ProgramState &state, uint32_t mostReplicas)
-    : state(state) {
+RecordedRun::RecordedRun(ProgramState &state, uint32_t mostReplicas,
+                         bool hasOthers)
+    : state(state), mostReplicas(mostReplicas),
+      reason(findObstacle(state.program, hasOthers)), held(state.replicaCount),
+      commandsLeft(mostCommands) {
   const Program &program = state.program;
-  for (uint32_t pc = 0; pc < program.code.size() && reason.empty(); ++pc)
-    if (const char *found = findObstacle(program.code[pc]))
-      reason = fmt::format("{}: {}", program.place(pc), found);
-  if (reason.empty() && hasTooManyCommands(program, mostReplicas))
-    reason = "there are too many commands";
+  ProgramPoint begin;
+  begin.registers.resize(program.tables->registers());
+  ProgramPath path = findPath(program, std::move(begin), mostCommands);
+  if (reason.empty() && mostReplicas * path.commands > mostCommands)
+    reason = tooManyCommands;
   if (reason.empty() && !state.transport->canRecord())
     reason = "the transport cannot exchange all collectives between devices";
-  repeatable = reason.empty();
+  repeatable = reason.empty() && !hasDecisions(program);
 }
 
 DeviceQueues &RecordedRun::queues() const { return *state.queued->queues; }
@@ -93,27 +47,196 @@ std::vector<Queue *> RecordedRun::others() const {
   return others;
 }
 
-std::vector<uint32_t> RecordedRun::completed() const {
-  std::vector<uint32_t> counts;
-  for (uint32_t i = 0; i < state.program.channelMembers.size(); ++i)
-    counts.push_back(state.rendezvous->completed(i));
-  return counts;
+//===----------------------------------------------------------------------===//
+// Finding parts
+//===----------------------------------------------------------------------===//
+
+bool RecordedRun::isAtDecision(uint32_t index) const {
+  const Replica &replica = state.replicas[index];
+  return isDecision(state.program.code[replica.pc]) &&
+         replica.blocked.load(std::memory_order_relaxed) == Replica::onDevice;
 }
 
-Status RecordedRun::begin() {
-  if (!hasRun || !reason.empty())
-    return Status::success();
-  completedBefore = completed();
-  for (const ExchangeQueue &exchange : queues().exchanges)
-    beforeOfExchange.push_back(exchange.queue->enqueued());
-  for (const ReplicaQueue &replica : queues().replicas)
-    beforeOfReplica.push_back(replica.queue->enqueued());
-  LOCKSTEP_RETURN_IF_ERROR(planOutputs());
+ProgramPoint RecordedRun::pointOf(uint32_t index) const {
+  const Replica &replica = state.replicas[index];
+  ProgramPoint point{replica.pc, std::nullopt, replica.registers};
+  const Instruction &next = state.program.code[replica.pc];
+  if (isAtDecision(index))
+    point.value = loadInteger(next.opcode == Opcode::loadRegister
+                                  ? next.element
+                                  : artifact::ElementType::i1,
+                              queues().replicas[index].scalar->data());
+  return point;
+}
+
+/// No other state has an effect: there are no arrivals at incomplete instances,
+/// and who has begun a `once` section is in it, while the others wait for it.
+std::vector<int64_t> RecordedRun::findKey() const {
+  std::vector<int64_t> key;
+  for (uint32_t i = 0; i < state.replicaCount; ++i) {
+    const Replica &replica = state.replicas[i];
+    uint64_t blocked = replica.blocked.load(std::memory_order_relaxed);
+    ProgramPoint point = pointOf(i);
+    Place place = Place::ready;
+    if (replica.state.load(std::memory_order_relaxed) == Replica::finished) {
+      place = Place::finished;
+    } else if (blocked == Replica::onDevice) {
+      place = Place::decision;
+    } else if (blocked != Replica::notBlocked) {
+      place = Place::rendezvous;
+      point.value = int64_t(blocked >> 32);
+    }
+    key.push_back(int64_t(place));
+    key.push_back(int64_t(point.pc));
+    key.push_back(point.value.value_or(0));
+    key.insert(key.end(), point.registers.begin(), point.registers.end());
+  }
+  return key;
+}
+
+bool RecordedRun::hasArrivals() const {
+  for (uint32_t i = 0; i < state.program.channelMembers.size(); ++i)
+    if (!state.rendezvous->isEmpty(i))
+      return true;
+  return false;
+}
+
+/// The longest path, the same in all executors that make the same decisions.
+ProgramPath RecordedRun::findPartPath() const {
+  ProgramPath longest;
+  for (uint32_t i = 0; i < state.replicaCount; ++i) {
+    if (state.replicas[i].state.load(std::memory_order_relaxed) ==
+        Replica::finished)
+      continue;
+    ProgramPath path = findPath(state.program, pointOf(i), mostCommands);
+    longest.commands = std::max(longest.commands, path.commands);
+    longest.writesVariables |= path.writesVariables;
+  }
+  return longest;
+}
+
+/// Whether the current part is to be recorded; says why it cannot be.
+bool RecordedRun::mayRecord() {
+  if (current->recorded || !current->hasRun || current->isOmitted ||
+      !reason.empty())
+    return false;
+  ProgramPath path = findPartPath();
+  uint64_t commands = path.commands * mostReplicas;
+  current->writesVariables = path.writesVariables;
+  current->isOmitted = commands > commandsLeft;
+  if (current->isOmitted)
+    partReason = tooManyCommands;
+  else
+    commandsLeft -= commands;
+  return !current->isOmitted;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+void RecordedRun::begin() {
+  active = true;
+  isFirst = true;
+  decide();
+}
+
+Status RecordedRun::beginPart() {
+  hasExecuted = false;
+  completedBefore.clear();
+  for (uint32_t i = 0; i < state.program.channelMembers.size(); ++i)
+    completedBefore.push_back(state.rendezvous->completed(i));
+  std::vector<int64_t> key = findKey();
+  auto known = parts.find(key);
+  if (hasArrivals()) {
+    other = {.isOmitted = true};
+    current = &other;
+  } else if (known == parts.end() && parts.size() == mostParts) {
+    other = {.isOmitted = true};
+    current = &other;
+    partReason = fmt::format("what the host reads differs: {} sequences of "
+                             "commands have been executed",
+                             mostParts);
+  } else {
+    current = known != parts.end() ? &known->second : &parts[std::move(key)];
+  }
+  if (isFirst)
+    first = current;
+  return mayRecord() ? startToRecord() : Status::success();
+}
+
+Status RecordedRun::startToRecord() {
+  if (!hostOutputs)
+    LOCKSTEP_RETURN_IF_ERROR(planOutputs());
+  auto part = std::make_unique<RecordedPart>(state);
   LOCKSTEP_RETURN_IF_ERROR(queues().exchange().beginRecording(others()));
-  recording = true;
-  recordScalars();
+  recording = std::move(part);
+  if (isFirst)
+    recordScalars();
   return Status::success();
 }
+
+Status RecordedRun::endPart() {
+  isFirst = false;
+  current->hasRun = true;
+  if (hasArrivals() && !current->isOmitted) {
+    current->isOmitted = true;
+    partReason = "some replicas make decisions while others wait for them";
+  }
+  if (!recording)
+    return Status::success();
+  if (isAtEnd())
+    recordOutputs();
+  std::unique_ptr<CommandGraph> graph;
+  LOCKSTEP_RETURN_IF_ERROR(queues().exchange().endRecording().moveTo(graph));
+  recording->end(state, std::move(graph));
+  current->recorded = std::move(recording);
+  return Status::success();
+}
+
+void RecordedRun::execute() {
+  isFirst = false;
+  hasExecuted = true;
+  current->recorded->execute(state);
+  for (uint32_t i = 0; i < state.replicaCount; ++i)
+    if (isAtDecision(i))
+      hold(i);
+}
+
+bool RecordedRun::isAtEnd() const {
+  for (uint32_t i = 0; i < state.replicaCount; ++i)
+    if (isHeld(i) ||
+        state.program.code[state.replicas[i].pc].opcode != Opcode::ret)
+      return false;
+  return true;
+}
+
+bool RecordedRun::isHolding() const {
+  return std::ranges::find(held, true) != held.end();
+}
+
+bool RecordedRun::precedesPart(uint32_t channel) const {
+  return active &&
+         state.rendezvous->completed(channel) == completedBefore[channel];
+}
+
+void RecordedRun::refuse(const Status &error) {
+  reason = error.message();
+  if (std::unique_ptr<RecordedPart> part = std::exchange(recording, nullptr))
+    part->undo(state);
+  decide();
+  forget();
+}
+
+void RecordedRun::forget() {
+  recording.reset();
+  for (auto &[key, part] : parts)
+    part.recorded.reset();
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
 
 /// The host sets scalars while the device executes nothing.
 void RecordedRun::recordScalars() {
@@ -157,66 +280,10 @@ void RecordedRun::recordOutputs() {
 const std::byte *RecordedRun::output(const std::byte *device,
                                      uint64_t bytes) const {
   auto found = outputAt.find(device);
-  if (!graph || found == outputAt.end() || bytes > outputs[found->second].bytes)
+  if (!hasExecuted || found == outputAt.end() ||
+      bytes > outputs[found->second].bytes)
     return nullptr;
   return hostOutputs->data() + outputs[found->second].offset;
-}
-
-Status RecordedRun::end() {
-  hasRun = true;
-  if (!recording)
-    return Status::success();
-  recordOutputs();
-  recording = false;
-  instances = completed();
-  for (size_t i = 0; i < instances.size(); ++i)
-    instances[i] -= completedBefore[i];
-  return queues().exchange().endRecording().moveTo(graph);
-}
-
-/// Another run has started and enqueued all instances.
-void RecordedRun::startInstances() {
-  for (uint32_t channel = 0; channel < instances.size(); ++channel) {
-    uint32_t count = instances[channel];
-    for (uint32_t i = 0; i < state.replicaCount; ++i)
-      if (auto &started = state.replicas[i].started[channel];
-          started.load(std::memory_order_relaxed) > 0)
-        started.fetch_add(count, std::memory_order_relaxed);
-    state.rendezvous->complete(channel, count);
-  }
-}
-
-/// The positions that were noted while commands were recorded are now those of
-/// the graph's execution.
-void RecordedRun::shiftPositions() {
-  for (size_t i = 0; i < queues().exchanges.size(); ++i) {
-    ExchangeQueue &exchange = queues().exchanges[i];
-    exchange.shifted.store(exchange.queue->enqueued() - beforeOfExchange[i],
-                           std::memory_order_release);
-  }
-  for (size_t i = 0; i < queues().replicas.size(); ++i) {
-    ReplicaQueue &replica = queues().replicas[i];
-    replica.position->shift(replica.queue->enqueued() - beforeOfReplica[i]);
-  }
-}
-
-void RecordedRun::execute() {
-  // The replicas have started the instances while they were recorded.
-  if (std::exchange(isExecuted, true))
-    startInstances();
-  // Nothing is enqueued on other queues that the device has not executed.
-  Queue &all = queues().exchange();
-  shiftPositions();
-  auto last = uint32_t(state.program.code.size() - 1);
-  for (uint32_t i = 0; i < state.replicaCount; ++i) {
-    Replica &replica = state.replicas[i];
-    replica.pc = last;
-    replica.note(last | Replica::blocks);
-    replica.blocked.store(Replica::onDevice, std::memory_order_relaxed);
-    replica.state.store(Replica::ready, std::memory_order_release);
-  }
-  // The host enqueues nothing else, but the end, before it has been reached.
-  all.execute(*graph);
 }
 
 } // namespace lockstep::runtime

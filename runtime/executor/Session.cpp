@@ -248,7 +248,7 @@ RecordingInfo Session::recording(ProgramId program) const {
   if (!state || !state->queued || !state->queued->recorded)
     return {};
   const RecordedRun &recorded = *state->queued->recorded;
-  return {recorded.isRecorded(), recorded.obstacle()};
+  return {recorded.isRecorded(), recorded.obstacle(), recorded.omission()};
 }
 
 std::string Session::deviceNote() const {

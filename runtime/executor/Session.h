@@ -132,10 +132,11 @@ struct SessionOptions {
   /// leaves them unchanged. Costs the memory and time of the copy. Not with
   /// memory that is shared with other sessions.
   bool shadowVariables = false;
-  /// On a device that records commands (`Device::canRecord`): a program whose
-  /// commands are the same in every run is recorded in the second one, and
-  /// later ones enqueue the recording. Not in runs that are traced or checked,
-  /// but for `checkFinite` in a session without others.
+  /// On a device that records commands (`Device::canRecord`): the commands of a
+  /// program, or those between decisions by data, are recorded when they occur
+  /// for the second time, and later runs enqueue the recording. Not in runs
+  /// that are traced or checked, but for `checkFinite` in a session without
+  /// others, of a program without decisions.
   bool recordRuns = true;
   /// After this many runs that write variables, compare the copies of mirrored
   /// variables between the executors of the role, and fail if they differ. 0:
@@ -205,11 +206,14 @@ struct OutputInfo {
 
 /// How a device with queues gets the commands of a program.
 struct RecordingInfo {
-  /// Runs enqueue what has been recorded.
+  /// Runs enqueue what has been recorded, at least their first commands.
   bool isRecorded = false;
   /// Why no run of the program can be recorded, although the device records
   /// commands. Empty also if only `SessionOptions` exclude it.
   std::string obstacle;
+  /// Why some commands, between two values that the host reads, are not
+  /// recorded. Empty if all of them are, or will be when they occur again.
+  std::string omission;
 };
 
 struct ProgramInfo {

@@ -75,14 +75,22 @@ Status Training::run() {
   if (!options.save.empty() && savedStep != state.step)
     LOCKSTEP_RETURN_IF_ERROR(save());
   progress->clear();
-  if (std::string obstacle = cluster.recording(stepProgram).obstacle;
-      !obstacle.empty() && !options.noRecording)
-    printNote("the device gets the commands of each step one by one: " +
-              obstacle);
+  noteRecording();
   if (std::string note = cluster.deviceNote(); !note.empty())
     printNote(note);
   std::lock_guard<std::mutex> lock(savingMutex);
   return metricsFile.flush();
+}
+
+void Training::noteRecording() const {
+  if (options.noRecording)
+    return;
+  auto [isRecorded, obstacle, omission] = cluster.recording(stepProgram);
+  if (!obstacle.empty())
+    printNote("the device gets the commands of each step one by one: " +
+              obstacle);
+  else if (!omission.empty())
+    printNote("the device gets some commands of steps one by one: " + omission);
 }
 
 Status Training::trainStep() {

@@ -96,6 +96,7 @@ private:
   /// before the same step.
   runtime::Expected<bool> stops();
   runtime::Status trainStep();
+  void noteRecording() const;
   runtime::Status scheduleStep();
   /// The actions after each step, in the order of steps.
   runtime::Status endStep(const StepRecord &record);

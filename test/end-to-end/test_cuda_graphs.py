@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import capture
-from gpus import TARGETS, failure, report
+from gpus import TARGETS, count, failure, report
 
 #: A step whose number of iterations depends on its data.
 HALVES = """\
@@ -28,6 +28,32 @@ def step(state, batch, scalars):
 
     x = jax.lax.while_loop(lambda x: x.sum() > 1, halve, state["w"])
     return {"w": state["w"] + x}, {"loss": x.sum()}
+"""
+
+
+#: As above, but each replica decides for itself.
+OWN_HALVES = """\
+import jax
+import jax.numpy as jnp
+
+import lockstep
+
+batch_spec = {"x": ((4, 3), "float32")}
+
+
+def init(seed):
+    return {"w": jnp.ones(3)}
+
+
+def step(state, batch, scalars):
+    big = jnp.broadcast_to(batch["x"][:, None], (4, 100000, 3))
+    x = jax.lax.cond(
+        batch["x"].sum() > 20,
+        lambda: jnp.exp(big / 9).mean((0, 1)),
+        lambda: state["w"],
+    )
+    x = lockstep.all_reduce(x, "MEAN")
+    return {"w": x}, {"loss": x.sum()}
 """
 
 
@@ -147,44 +173,107 @@ def test_checked_steps_are_recorded(calls, examples, compiled):
     assert checked["cuGraphLaunch"] == 1 and checked["cuLaunchKernel"] == 0
 
 
-# Where the host decides by data, or takes part in collectives, it says so.
-def test_why_steps_are_not_recorded(gpu, tools, examples, compiled, tmp_path):
+# Where the host takes part in collectives, or executors may decide differently,
+# it says so.
+def test_why_steps_are_not_recorded(
+    gpu, tools, examples, compiled, tmp_path, decisions
+):
     example = examples("digits-mlp")
     metrics = tmp_path / "metrics.jsonl"
+    options = ["--device=cuda", "--executors=2"]
+    devices = {"LOCKSTEP_CUDA_DEVICES": "2"}
+    message = "the device gets the commands of each step one by one"
     done = gpu(
         compiled("digits-mlp", "--replicas=4", TARGETS),
         *example.arguments(2, metrics),
-        "--device=cuda",
-        "--executors=2",
-        LOCKSTEP_CUDA_DEVICES="2",
+        *options,
+        **devices,
     )
     assert (
-        "the device gets the commands of each step one by one: the transport cannot exchange all collectives between devices"
+        f"{message}: the transport cannot exchange all collectives between devices"
         in done.stderr
     )
-    model = tmp_path / "model.py"
-    model.write_text(HALVES)
-    capture(model, tmp_path)
-    np.savez(tmp_path / "train.npz", x=np.full((8, 3), 2.0, np.float32))
-    artifact = tools.compile(
-        tmp_path / "step.mlir",
-        tmp_path / "step.lockstep",
-        "--replicas=2",
-        TARGETS,
-    )
-    run = [
-        artifact,
-        f"--data={tmp_path / 'train.npz'}",
-        "--steps=3",
-        "--seed=0",
-    ]
-    run += [f"--init={tmp_path / 'init.safetensors'}", "--device=cuda"]
-    message = "the device gets the commands of each step one by one"
+    run = decisions(OWN_HALVES)
+    options.append("--transport=nccl")
     assert (
-        f"{message}: model.py:17: program 'step': branch_unless: the host reads a condition of the device"
-        in gpu(*run).stderr
+        f"{message}: model.py:15: program 'step': branch_unless: the host reads a value of one replica, so that executors may continue with different commands"
+        in gpu(*run, *options, **devices).stderr
     )
-    assert message not in gpu(*run, "--no-recording").stderr
+    done = gpu(*run, *options, "--no-recording", **devices)
+    assert message not in done.stderr
+
+
+@pytest.fixture
+def decisions(tools, tmp_path):
+    """The arguments of a run of a model with the batch `x`, 4 x 3 elements."""
+
+    def get(text):
+        model = tmp_path / "model.py"
+        model.write_text(text)
+        capture(model, tmp_path)
+        np.savez(
+            tmp_path / "train.npz",
+            x=np.linspace(0, 4, 96, dtype=np.float32).reshape(32, 3),
+        )
+        artifact = tools.compile(
+            tmp_path / "step.mlir",
+            tmp_path / "step.lockstep",
+            "--replicas=2",
+            TARGETS,
+        )
+        return [
+            artifact,
+            f"--data={tmp_path / 'train.npz'}",
+            f"--init={tmp_path / 'init.safetensors'}",
+            "--steps=16",
+            "--seed=0",
+            f"--metrics={tmp_path / 'metrics.jsonl'}",
+            "--device=cuda",
+        ]
+
+    return get
+
+
+# What follows each decision of the host is a graph, and no step waits for
+# anything but decisions.
+@pytest.mark.parametrize(
+    "executors,options", [(1, []), (2, ["--transport=nccl"])]
+)
+def test_steps_with_decisions(gpu, decisions, tmp_path, executors, options):
+    run = [*decisions(HALVES), f"--executors={executors}", *options]
+    variables = {
+        "LOCKSTEP_CUDA_DEVICES": str(executors),
+        "LOCKSTEP_CUDA_CALLS": str(tmp_path / "calls"),
+    }
+    recorded = gpu(*run, **variables)
+    assert "one by one" not in recorded.stderr
+    losses = (tmp_path / "metrics.jsonl").read_text()
+    graphs = count(tmp_path / "calls", "cuGraphLaunch")
+    kernels = count(tmp_path / "calls", "cuLaunchKernel")
+    (tmp_path / "calls").unlink()
+    gpu(*run, "--check-finite", **variables)
+    assert (tmp_path / "metrics.jsonl").read_text() == losses
+    (tmp_path / "calls").unlink()
+    gpu(*run, "--no-recording", **variables)
+    assert (tmp_path / "metrics.jsonl").read_text() == losses
+    each = count(tmp_path / "calls", "cuLaunchKernel")
+    # An iteration of the loop, and its beginning and end, are interpreted and
+    # recorded once.
+    assert graphs > 16 * 3 * executors
+    assert kernels < each / 4
+
+
+def test_replicas_with_decisions_of_their_own(gpu, decisions, tmp_path):
+    run = decisions(OWN_HALVES)
+    calls = {"LOCKSTEP_CUDA_CALLS": str(tmp_path / "calls")}
+    done = gpu(*run, **calls)
+    assert "one by one" not in done.stderr
+    # The first part of a step occurs once before it is recorded, and what
+    # follows for each of the decisions of two replicas.
+    assert count(tmp_path / "calls", "cuGraphLaunch") >= 15 + 12
+    losses = (tmp_path / "metrics.jsonl").read_text()
+    gpu(*run, "--no-recording")
+    assert (tmp_path / "metrics.jsonl").read_text() == losses
 
 
 # A graph for which there is no memory is no error, but for several executors,
@@ -211,6 +300,20 @@ def test_graphs_without_memory(gpu, losses, examples, compiled, tmp_path):
         "a recording of program 'step': a graph cannot be made for GPU"
         in message
     )
+
+
+# The second graph is that of what follows a decision, in the middle of a step.
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_decisions_without_memory(gpu, decisions, tmp_path, number):
+    run = decisions(HALVES)
+    gpu(*run, "--no-recording")
+    losses = (tmp_path / "metrics.jsonl").read_text()
+    done = gpu(*run, LOCKSTEP_CUDA_FAIL=f"graph:{number}")
+    assert (
+        "one by one: a graph cannot be made for GPU 0 'Lockstep CUDA stand-in': CUDA_ERROR_OUT_OF_MEMORY"
+        in done.stderr
+    )
+    assert (tmp_path / "metrics.jsonl").read_text() == losses
 
 
 # The first kernel hangs in the fourth step, which was recorded: the report names

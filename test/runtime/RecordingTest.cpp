@@ -8,6 +8,8 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 using namespace lockstep;
 using namespace lockstep::runtime;
 using namespace lockstep::runtime::test;
@@ -242,7 +244,8 @@ TEST_P(Recording, outputsOfAnySize) {
   }
 }
 
-// Where the host decides by data, each run is interpreted.
+// Where the host decides by data, the commands after each decision are recorded
+// when they occur for the second time.
 TEST_P(Recording, dataDecides) {
   TestProgram p(1);
   uint32_t doubles = p.variable("doubles", ElementType::i1, {});
@@ -253,55 +256,119 @@ TEST_P(Recording, dataDecides) {
   p.patch(branch);
   p.ret();
   auto session = p.session({.device = GetParam()});
-  int64_t value = 1;
+  int64_t value = 1, run = 0;
   std::ranges::copy(bytesOf(value), session->variable("total").begin());
-  for (bool isDouble : {false, true, false, true, true}) {
+  for (bool isDouble : {false, true, false, true, true, false}) {
     session->variable("doubles")[0] = std::byte(isDouble);
     ASSERT_TRUE(session->run("main").ok());
-    EXPECT_FALSE(session->recording(0).isRecorded);
+    EXPECT_EQ(session->recording(0).isRecorded, ++run >= 2);
+    value = isDouble ? 2 * value : value;
+    int64_t found = 0;
+    std::memcpy(&found, session->output(0, 0).data(), sizeof(found));
+    EXPECT_EQ(found, value);
   }
-  std::memcpy(&value, session->output(0, 0).data(), sizeof(value));
-  EXPECT_EQ(value, 8);
-  EXPECT_EQ(session->recording(0).obstacle,
-            "train.py:42: program 'main': branch_unless: the host reads a "
-            "condition of the device");
+  EXPECT_EQ(session->recording(0).obstacle, "");
+  EXPECT_EQ(session->recording(0).omission, "");
 }
 
-// The report of a run that was executed as recorded names the kernel.
-TEST(RecordingDeadline, hangs) {
-  if (isOnHostDevice())
-    GTEST_SKIP() << "needs a device with queues";
+// Sequences of commands that rarely occur again are interpreted.
+TEST_P(Recording, keepsNoMoreThanItsLimit) {
+  TestProgram p(1);
+  uint32_t count = p.variable("count", ElementType::i64, {});
+  uint32_t total = p.variable("total", ElementType::i64, {});
+  uint32_t i = p.reg(), one = p.reg(), limit = p.reg();
+  p.setRegister(i, 0);
+  p.setRegister(one, 1);
+  p.loadRegister(limit, count);
+  uint32_t loop = p.branchGreaterEqual(i, limit);
+  p.launch("add", {total, count}, {total});
+  p.addRegister(i, one);
+  p.jump(loop);
+  p.patch(loop);
+  p.output("total", total);
+  p.ret();
+  auto session = p.session({.device = GetParam()});
+  int64_t expected = 0;
+  auto run = [&](int64_t iterations) {
+    std::ranges::copy(bytesOf(iterations), session->variable("count").begin());
+    ASSERT_TRUE(session->run("main").ok());
+    expected += iterations * std::max<int64_t>(iterations, 0);
+    int64_t found = 0;
+    std::memcpy(&found, session->output(0, 0).data(), sizeof(found));
+    EXPECT_EQ(found, expected);
+  };
+  for (int64_t iterations : {3, 3, 3, 4, 4, 4, 3})
+    run(iterations);
+  EXPECT_EQ(session->recording(0).omission, "");
+  for (int i = 0; i < 3; ++i)
+    run(20000);
+  EXPECT_EQ(session->recording(0).omission, "");
+  for (int i = 0; i < 3; ++i)
+    run(15000);
+  EXPECT_EQ(session->recording(0).omission, "there are too many commands");
+  for (int64_t distinct = 0; distinct < 1100; ++distinct)
+    run(-distinct);
+  run(3);
+  EXPECT_EQ(session->recording(0).omission,
+            "what the host reads differs: 1024 sequences of commands have been "
+            "executed");
+  EXPECT_EQ(session->recording(0).obstacle, "");
+}
+
+/// Runs a program with several parts until they are recorded, and then until
+/// its first kernel, or the one after a decision, hangs; returns the report.
+std::string hangingRun(bool afterDecision) {
   Hang *mine = hang = new Hang;
   mine->mayReturn = true;
   TestProgram p(2);
   uint32_t v = p.variable("v", ElementType::i64, {}, true);
-  callHanging(p, {v});
+  uint32_t calls = p.variable("calls", ElementType::i1, {});
+  if (!afterDecision)
+    callHanging(p, {v});
+  for (int i = 0; i < 3; ++i)
+    p.launch("add", {v, v}, {v});
+  uint32_t branch = p.branchUnless(calls);
+  if (afterDecision)
+    callHanging(p, {v});
   p.launch("add", {v, v}, {v});
+  p.patch(branch);
   uint32_t channel = p.channel();
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {v}, {v});
   p.wait(channel);
   p.output("sum", v);
   p.ret();
   auto session = p.session({.workers = 1, .clock = &mine->clock});
-  for (int run = 0; run < 3; ++run)
-    ASSERT_TRUE(session->run("main").ok());
+  for (bool isTaken : {true, false, true, false, true, false}) {
+    session->variable("calls")[0] = std::byte(isTaken);
+    EXPECT_TRUE(session->run("main").ok());
+  }
   EXPECT_FALSE(session->output(0, "sum").empty());
-  ASSERT_TRUE(session->recording(0).isRecorded);
+  EXPECT_TRUE(session->recording(0).isRecorded);
+  session->variable("calls")[0] = std::byte(1);
   mine->hangs = mine->mayReturn = false;
   Status status = runWithTimeWhen(*session, mine->clock, 30s,
                                   [&] { return mine->hangs.load(); });
   EXPECT_EQ(status.code(), StatusCode::deadline);
-  auto names = [&](unsigned replica) {
-    return status.message().find(
-               runningText(replica, "0 'launch 'call_on'' (train.py:42)")) !=
-           std::string::npos;
-  };
-  EXPECT_TRUE(names(0) || names(1)) << status.message();
   EXPECT_FALSE(session->variablesIntact());
   // The device still executes the run.
   EXPECT_TRUE(session->output(0, "sum").empty());
   session.reset();
   mine->mayReturn = true;
+  return status.message();
+}
+
+// The report of a run that was executed as recorded names the kernel.
+TEST(RecordingDeadline, hangs) {
+  if (isOnHostDevice())
+    GTEST_SKIP() << "needs a device with queues";
+  for (bool afterDecision : {false, true}) {
+    std::string report = hangingRun(afterDecision);
+    std::string command = fmt::format("{} 'launch 'call_on'' (train.py:42)",
+                                      afterDecision ? 4 : 0);
+    EXPECT_TRUE(report.find(runningText(0, command)) != std::string::npos ||
+                report.find(runningText(1, command)) != std::string::npos)
+        << report;
+  }
 }
 
 } // namespace

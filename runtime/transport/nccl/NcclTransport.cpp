@@ -61,6 +61,7 @@ Status NcclTransport::addChannel(const CollectivePlan &plan) {
         context.queues->addExchange(*context.device).moveTo(group.exchange));
     group.scratchBytes = group.communicator->connectionBytes();
   }
+  channel.end = &group.exchange->ends.emplace_back(0);
   // This plan is only measured.
   auto *anywhere = reinterpret_cast<std::byte *>(scratchAlignment);
   group.scratchBytes =
@@ -108,8 +109,8 @@ Status NcclTransport::start(const CollectivePlan &plan,
   if (!context.rendezvous.arrive(plan.channel))
     return Status::success();
   LOCKSTEP_RETURN_IF_ERROR(execute(channel, plan));
-  channel.end.store(channel.group->exchange->queue->enqueued(),
-                    std::memory_order_release);
+  channel.end->store(channel.group->exchange->queue->enqueued(),
+                     std::memory_order_release);
   context.rendezvous.complete(plan.channel);
   return Status::success();
 }
@@ -164,10 +165,14 @@ void NcclTransport::abort() {
 
 std::vector<CollectiveInstance> NcclTransport::unfinished() const {
   std::vector<CollectiveInstance> instances;
-  for (uint32_t i = 0; i < channels.size(); ++i)
-    if (uint64_t end = channels[i].end.load(std::memory_order_acquire);
-        end && !channels[i].group->exchange->hasExecuted(end))
+  for (uint32_t i = 0; i < channels.size(); ++i) {
+    const Channel &channel = channels[i];
+    if (!channel.end)
+      continue;
+    uint64_t end = channel.end->load(std::memory_order_acquire);
+    if (end && !channel.group->exchange->hasExecuted(end))
       instances.push_back({i, context.rendezvous.completed(i)});
+  }
   return instances;
 }
 

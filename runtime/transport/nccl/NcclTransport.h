@@ -79,9 +79,8 @@ private:
     /// One event for each local member: its queue has reached the start.
     std::vector<std::unique_ptr<Event>> arrivals;
     std::unique_ptr<Event> complete;
-    /// The number of the command at the end of the latest instance, among
-    /// those of the group's queue; 0: none has been enqueued.
-    std::atomic<uint64_t> end{0};
+    /// Of `ExchangeQueue::ends`.
+    std::atomic<uint64_t> *end = nullptr;
   };
 
   NcclTransport(TransportContext context,
