@@ -245,6 +245,16 @@ public:
   /// Error: out of memory of the device.
   virtual Expected<std::unique_ptr<DeviceMemory>> allocate(uint32_t count,
                                                            uint64_t bytes) = 0;
+  /// From now on, `allocate` provides memory that other devices can access, so
+  /// that a library need not copy what it transfers between devices. Such
+  /// memory is allocated in larger units. No effect on a device that has none.
+  virtual void allocateForExchange() {}
+  /// All of the allocation that has this address, if other devices can access
+  /// it; else empty.
+  virtual std::span<std::byte> exchangeable(const std::byte *address) const {
+    (void)address;
+    return {};
+  }
   /// Memory for transfers by which threads do not wait for earlier commands of
   /// the queue, as a GPU's driver makes them wait for those from and to other
   /// memory of the host. Error: out of memory.

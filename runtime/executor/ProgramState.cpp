@@ -236,6 +236,12 @@ ProgramState::create(const Program &program, const SessionMemory &memory,
   return state;
 }
 
+ProgramState::~ProgramState() {
+  if (queued && queued->recorded)
+    queued->recorded->forget();
+  transport.reset();
+}
+
 //===----------------------------------------------------------------------===//
 // Use
 //===----------------------------------------------------------------------===//

@@ -77,6 +77,10 @@ public:
          TileScheduler &tiles, EventCount &events,
          NetworkInbox *inbox = nullptr);
 
+  /// A library that transfers between devices is told before the memory is
+  /// freed.
+  ~ProgramState();
+
   /// Fills the memory for intermediate values with bytes that are NaN as floats
   /// of every width, large integers, and booleans that are neither 0 nor 1, so
   /// that reads of uninitialized memory change results.

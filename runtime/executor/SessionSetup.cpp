@@ -50,6 +50,8 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
   memory.transport = options.transport;
   if (!memory.transport)
     LOCKSTEP_RETURN_IF_ERROR(openTransport("").moveTo(memory.transport));
+  if (options.network && memory.transport->capabilities().acceptsDeviceMemory)
+    memory.device->allocateForExchange();
   LOCKSTEP_RETURN_IF_ERROR(
       memory.device->loadModule(*artifact, options.target).moveTo(module));
   LOCKSTEP_RETURN_IF_ERROR(allocateMemory());

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
-from gpus import TARGETS, failure, report
+from gpus import TARGETS, count, failure, report
 from test_random_functions import SEED
 
 
@@ -247,6 +247,36 @@ def test_comparison_with_jax(tools, gpu, tmp_path):
         ["2", "40.0", "80.0", "200", "2.0", "32", "64", "256", "update"],
         ["1", "10.0", "20.0", "400", "1.0", "32", "64", "256", "product"],
     ]
+
+
+# NCCL knows the memory from and to which it transfers, if all GPUs have memory
+# that others can map. The stand-in refuses transfers of which one side is not
+# registered.
+@pytest.mark.parametrize("mapping", ["2", "1", "0"])
+def test_nccl_knows_the_memory(
+    gpu, losses, examples, compiled, tmp_path, mapping
+):
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    example = examples("digits-mlp")
+    expected = losses(gpu, artifact, example, 4, "--device=cuda")
+    found = losses(
+        gpu,
+        artifact,
+        example,
+        4,
+        "--device=cuda",
+        "--executors=2",
+        "--transport=nccl",
+        LOCKSTEP_CUDA_DEVICES="2",
+        LOCKSTEP_CUDA_MAPPING=mapping,
+        LOCKSTEP_CUDA_CALLS=str(tmp_path / "calls"),
+    )
+    assert found == expected
+    registered = count(tmp_path / "calls", "ncclCommRegister")
+    assert registered >= 2 if mapping == "2" else registered == 0
+    # What is not exchanged between GPUs is usual memory.
+    mapped = count(tmp_path / "calls", "cuMemMap")
+    assert (mapped > 0) == (mapping != "0")
 
 
 def test_errors_of_nccl(gpu, examples, compiled, tmp_path):

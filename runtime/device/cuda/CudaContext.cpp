@@ -56,6 +56,13 @@ Status CudaContext::initialize(int ordinal) {
   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, ofDevice.minor);
   attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, processors);
   attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, cache);
+  int maps = 0, exports = 0, rdma = 0;
+  attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, maps);
+  attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+            exports);
+  attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, rdma);
+  hasExportable = maps && exports;
+  hasRdma = rdma;
   cacheBytes = uint64_t(std::max(cache, 0));
   multiprocessorCount = uint32_t(std::max(processors, 1));
   if (result == CUDA_SUCCESS && ofDevice < leastCapability)
@@ -108,20 +115,99 @@ Status CudaContext::outOfMemory(uint64_t bytes, CUresult result) {
       bytes, free, total));
 }
 
-Expected<CUdeviceptr> CudaContext::allocate(uint64_t bytes) {
+/// Memory at addresses of its own, which libraries can export.
+CUresult CudaContext::map(CUdeviceptr &memory, uint64_t bytes) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  properties.allocFlags.gpuDirectRDMACapable = hasRdma;
+  size_t unit = 1;
+  CUresult result = api.cuMemGetAllocationGranularity(
+      &unit, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+  if (result != CUDA_SUCCESS)
+    return result;
+  uint64_t size = (bytes + unit - 1) / unit * unit;
+  CUmemGenericAllocationHandle handle = 0;
+  result = api.cuMemCreate(&handle, size, &properties, /*flags=*/0);
+  if (result != CUDA_SUCCESS)
+    return result;
+  CUdeviceptr address = 0;
+  result = api.cuMemAddressReserve(&address, size, /*alignment=*/0, /*addr=*/0,
+                                   /*flags=*/0);
+  bool isMapped = false;
+  if (result == CUDA_SUCCESS) {
+    result = api.cuMemMap(address, size, /*offset=*/0, handle, /*flags=*/0);
+    isMapped = result == CUDA_SUCCESS;
+  }
+  // The mapping keeps the memory.
+  api.cuMemRelease(handle);
+  if (result == CUDA_SUCCESS) {
+    CUmemAccessDesc access{};
+    access.location = properties.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    result = api.cuMemSetAccess(address, size, &access, /*count=*/1);
+  }
+  if (result == CUDA_SUCCESS) {
+    std::lock_guard<std::mutex> lock(mutex);
+    mappings[address] = size;
+    memory = address;
+    return result;
+  }
+  if (isMapped)
+    api.cuMemUnmap(address, size);
+  if (address)
+    api.cuMemAddressFree(address, size);
+  return result;
+}
+
+void CudaContext::unmapOrFree(CUdeviceptr memory) {
+  uint64_t size = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (auto mapped = mappings.find(memory); mapped != mappings.end()) {
+      size = mapped->second;
+      mappings.erase(mapped);
+    }
+  }
+  if (!size) {
+    api.cuMemFree(memory);
+    return;
+  }
+  api.cuMemUnmap(memory, size);
+  api.cuMemAddressFree(memory, size);
+}
+
+std::span<std::byte> CudaContext::exportable(CUdeviceptr address) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto after = mappings.upper_bound(address);
+  if (after == mappings.begin())
+    return {};
+  auto [begin, size] = *std::prev(after);
+  if (address - begin >= size)
+    return {};
+  return {reinterpret_cast<std::byte *>(begin), size};
+}
+
+Expected<CUdeviceptr> CudaContext::allocate(uint64_t bytes, MemoryKind kind) {
   enter();
   releaseIfIdle();
   CUdeviceptr memory = 0;
-  CUresult result = api.cuMemAlloc(&memory, bytes);
+  auto attempt = [&] {
+    return kind == MemoryKind::Exportable ? map(memory, bytes)
+                                          : api.cuMemAlloc(&memory, bytes);
+  };
+  CUresult result = attempt();
   if (result == CUDA_ERROR_OUT_OF_MEMORY && releaseAll())
-    result = api.cuMemAlloc(&memory, bytes);
+    result = attempt();
   if (result != CUDA_SUCCESS)
     return outOfMemory(bytes, result);
   return memory;
 }
 
-Expected<CUdeviceptr> CudaContext::allocateZeroed(uint64_t bytes) {
-  Expected<CUdeviceptr> memory = allocate(bytes);
+Expected<CUdeviceptr> CudaContext::allocateZeroed(uint64_t bytes,
+                                                  MemoryKind kind) {
+  Expected<CUdeviceptr> memory = allocate(bytes, kind);
   if (!memory)
     return memory;
   // On a stream of its own, so that it waits for no queue.
@@ -174,7 +260,7 @@ void CudaContext::freeHost(std::byte *memory) {
 
 void CudaContext::release(const Unused &given) {
   for (CUdeviceptr memory : given.memory)
-    api.cuMemFree(memory);
+    unmapOrFree(memory);
   for (CUmodule module : given.modules)
     api.cuModuleUnload(module);
   for (void *memory : given.hostMemory)

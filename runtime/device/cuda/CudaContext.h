@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -53,12 +54,20 @@ public:
   ComputeCapability capability() const { return ofDevice; }
   uint32_t multiprocessors() const { return multiprocessorCount; }
 
+  /// How memory is allocated: by the driver's default, or in units of usually
+  /// 2 MiB, which other GPUs and processes can map.
+  enum class MemoryKind { Usual, Exportable };
+  /// Whether the GPU has memory that is exportable.
+  bool canExport() const { return hasExportable; }
   /// Memory of the GPU. Waits for the GPU only if there is no memory before
   /// what was freed is released. Error: out of memory, with the bytes that are
   /// free.
-  Expected<CUdeviceptr> allocate(uint64_t bytes);
+  Expected<CUdeviceptr> allocate(uint64_t bytes,
+                                 MemoryKind kind = MemoryKind::Usual);
   /// The same, with all bytes 0.
-  Expected<CUdeviceptr> allocateZeroed(uint64_t bytes);
+  Expected<CUdeviceptr> allocateZeroed(uint64_t bytes, MemoryKind kind);
+  /// The exportable allocation with this address; else empty.
+  std::span<std::byte> exportable(CUdeviceptr address);
   /// Does not wait for the GPU, as the driver does to release memory: it is
   /// released once no stream executes a command. Otherwise a kernel that hangs
   /// would keep threads that have nothing to do with it.
@@ -102,6 +111,8 @@ private:
   explicit CudaContext(const DriverApi &api) : api(api) {}
   Status initialize(int ordinal);
   Status outOfMemory(uint64_t bytes, CUresult result);
+  CUresult map(CUdeviceptr &memory, uint64_t bytes);
+  void unmapOrFree(CUdeviceptr memory);
   void destroy(CudaStream stream);
 
   /// What is no longer used; the driver waits for the GPU to release it.
@@ -128,7 +139,10 @@ private:
   /// Of streams, for their use.
   int leastPriority = 0, greatestPriority = 0;
   uint64_t cacheBytes = 0;
+  bool hasExportable = false, hasRdma = false;
   std::mutex mutex;
+  /// The bytes of exportable memory, by its address.
+  std::map<CUdeviceptr, uint64_t> mappings;
   Unused unused;
   unsigned releasesHeld = 0;
   std::vector<CUstream> takenStreams;

@@ -16,6 +16,7 @@
 #include "runtime/support/Checked.h"
 #include "runtime/support/Plugin.h"
 
+#include <atomic>
 #include <charconv>
 #include <limits>
 #include <set>
@@ -131,9 +132,18 @@ public:
                                      context->name(), count, bytes));
     CUdeviceptr first = 0;
     if (*total > 0)
-      LOCKSTEP_RETURN_IF_ERROR(context->allocateZeroed(*total).moveTo(first));
+      LOCKSTEP_RETURN_IF_ERROR(
+          context->allocateZeroed(*total, memoryKind).moveTo(first));
     return std::unique_ptr<DeviceMemory>(
         std::make_unique<CudaMemory>(context, first, stride));
+  }
+
+  void allocateForExchange() override {
+    if (context->canExport())
+      memoryKind = CudaContext::MemoryKind::Exportable;
+  }
+  std::span<std::byte> exchangeable(const std::byte *address) const override {
+    return context->exportable(reinterpret_cast<CUdeviceptr>(address));
   }
 
   Expected<std::unique_ptr<HostMemory>> allocateHost(uint64_t bytes) override {
@@ -161,6 +171,8 @@ private:
   CudaDevice() = default;
 
   uint32_t devices = 1;
+  std::atomic<CudaContext::MemoryKind> memoryKind =
+      CudaContext::MemoryKind::Usual;
   std::shared_ptr<CudaContext> context;
   std::shared_ptr<CudaReductions> reductions;
   std::shared_ptr<CudaWatch> watch;

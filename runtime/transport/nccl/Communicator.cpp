@@ -82,6 +82,33 @@ static bool readDigits(std::string_view text, std::span<char> bytes) {
   return true;
 }
 
+/// What an executor of the communicator posts once.
+Expected<std::string> Communicator::awaitPost(uint32_t executor,
+                                              const std::string &of) {
+  for (;;) {
+    uint32_t key = network.events().key();
+    if (std::optional<std::string> text =
+            network.posted(executor, of, /*round=*/0))
+      return *text;
+    if (network.isAborted())
+      return network.abortReason();
+    network.events().sleep(key);
+  }
+}
+
+Status Communicator::agreeOnMemory(bool isExchangeable) {
+  std::string of = name + ", exchangeable memory";
+  network.post(of, /*round=*/0, isExchangeable ? "yes" : "no");
+  allRegister = isExchangeable;
+  for (uint32_t executor : executors)
+    if (executor != network.self()) {
+      std::string posted;
+      LOCKSTEP_RETURN_IF_ERROR(awaitPost(executor, of).moveTo(posted));
+      allRegister &= posted == "yes";
+    }
+  return Status::success();
+}
+
 /// The first executor chooses the id and posts it to the others, as hexadecimal
 /// digits.
 Expected<ncclUniqueId> Communicator::agreeOnId() {
@@ -95,21 +122,13 @@ Expected<ncclUniqueId> Communicator::agreeOnId() {
     network.post(name, /*round=*/0, std::move(text));
     return id;
   }
-  for (;;) {
-    uint32_t key = network.events().key();
-    if (std::optional<std::string> text =
-            network.posted(executors.front(), name, /*round=*/0)) {
-      if (!readDigits(*text, id.internal))
-        return corrupted(
-            fmt::format("expected {} hexadecimal digits as id of '{}', found "
-                        "'{}'",
-                        2 * sizeof(id.internal), name, *text));
-      return id;
-    }
-    if (network.isAborted())
-      return network.abortReason();
-    network.events().sleep(key);
-  }
+  std::string text;
+  LOCKSTEP_RETURN_IF_ERROR(awaitPost(executors.front(), name).moveTo(text));
+  if (!readDigits(text, id.internal))
+    return corrupted(
+        fmt::format("expected {} hexadecimal digits as id of '{}', found '{}'",
+                    2 * sizeof(id.internal), name, text));
+  return id;
 }
 
 Status Communicator::initialize() {
@@ -123,7 +142,8 @@ Status Communicator::initialize() {
   return awaitEnd("ncclCommInitRankConfig", result);
 }
 
-Status Communicator::connect(Queue &queue, std::byte *scratch) {
+Status Communicator::connect(Queue &queue, std::byte *scratch,
+                             bool isExchangeable) {
   std::lock_guard<std::mutex> lock(mutex);
   if (isAborted)
     return abortReason();
@@ -140,6 +160,7 @@ Status Communicator::connect(Queue &queue, std::byte *scratch) {
     LOCKSTEP_RETURN_IF_ERROR(initialize());
     return transfer(stream, transfers);
   }));
+  LOCKSTEP_RETURN_IF_ERROR(agreeOnMemory(isExchangeable));
   isConnected = true;
   return Status::success();
 }
@@ -161,6 +182,27 @@ Status Communicator::check() {
 Status Communicator::abortReason() const {
   return network.isAborted() ? network.abortReason()
                              : systemError("the communicator is aborted");
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Expected<void *> Communicator::registerMemory(std::span<std::byte> memory) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (isAborted)
+    return abortReason();
+  void *registered = nullptr;
+  LOCKSTEP_RETURN_IF_ERROR(awaitEnd(
+      "ncclCommRegister", api.ncclCommRegister(communicator, memory.data(),
+                                               memory.size(), &registered)));
+  return registered;
+}
+
+void Communicator::forgetMemory(void *registered) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (communicator)
+    api.ncclCommDeregister(communicator, registered);
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,11 +33,20 @@ public:
   /// Connects the executors at the first call, at which all of them must call
   /// it, and exchanges a byte between each two of them, so that later transfers
   /// find all connections. `scratch` is at least `connectionBytes` bytes of the
-  /// device, which the caller keeps until the queue has executed the exchange.
-  /// Errors: those of the library, two executors on one GPU among them, and an
-  /// abort.
-  Status connect(Queue &queue, std::byte *scratch);
+  /// device, which the caller keeps until the queue has executed the exchange;
+  /// `isExchangeable`: of memory that can be registered. Errors: those of the
+  /// library, two executors on one GPU among them, and an abort.
+  Status connect(Queue &queue, std::byte *scratch, bool isExchangeable);
   uint64_t connectionBytes() const { return 2 * executors.size(); }
+
+  /// Whether all executors have memory that can be registered, after `connect`:
+  /// both sides of a transfer, or none, must be in registered memory.
+  bool registersMemory() const { return allRegister; }
+  /// Tells the library that later transfers are from and to this memory of the
+  /// device, so that it need not copy what it transfers. Returns what
+  /// `forgetMemory` gets before the memory is freed. Error: of the library.
+  Expected<void *> registerMemory(std::span<std::byte> memory);
+  void forgetMemory(void *registered);
 
   /// Enqueues transfers, all in progress at the same time, whose `peer` is an
   /// index in the executors.
@@ -53,7 +62,9 @@ public:
 
 private:
   Status initialize();
+  Expected<std::string> awaitPost(uint32_t executor, const std::string &of);
   Expected<ncclUniqueId> agreeOnId();
+  Status agreeOnMemory(bool isExchangeable);
   Status abortReason() const;
   Status transfer(void *stream, std::span<const Transfer> transfers);
   /// The result of a call, which may still be in progress.
@@ -66,7 +77,7 @@ private:
   uint32_t self = 0;
   std::mutex mutex;
   ncclComm_t communicator = nullptr;
-  bool isConnected = false, isAborted = false;
+  bool isConnected = false, isAborted = false, allRegister = false;
 };
 
 } // namespace lockstep::runtime

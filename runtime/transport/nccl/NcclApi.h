@@ -24,6 +24,8 @@ namespace lockstep::runtime {
   X(ncclCommInitRankConfig)                                                    \
   X(ncclCommGetAsyncError)                                                     \
   X(ncclCommAbort)                                                             \
+  X(ncclCommRegister)                                                          \
+  X(ncclCommDeregister)                                                        \
   X(ncclGroupStart)                                                            \
   X(ncclGroupEnd)                                                              \
   X(ncclSend)                                                                  \

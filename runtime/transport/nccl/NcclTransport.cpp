@@ -89,11 +89,49 @@ Status NcclTransport::planChannels() {
 // Execution
 //===----------------------------------------------------------------------===//
 
-Status NcclTransport::begin() {
+/// All memory from and to which the group transfers.
+Status NcclTransport::registerMemory(Group &group) {
+  if (std::exchange(group.isRegistered, true) ||
+      !group.communicator->registersMemory())
+    return Status::success();
+  std::map<std::byte *, std::span<std::byte>> allocations;
+  auto add = [&](const std::byte *address) {
+    std::span<std::byte> memory = context.device->exchangeable(address);
+    if (address && !memory.empty())
+      allocations.try_emplace(memory.data(), memory);
+  };
+  for (const Channel &channel : channels)
+    if (channel.group == &group)
+      for (const ExchangeStep &step : channel.steps.steps)
+        for (const Transfer &transfer : step.transfers) {
+          add(transfer.send);
+          add(transfer.receive);
+        }
+  for (const auto &[begin, memory] : allocations) {
+    void *registered = nullptr;
+    LOCKSTEP_RETURN_IF_ERROR(
+        group.communicator->registerMemory(memory).moveTo(registered));
+    group.registered.push_back(registered);
+  }
+  return Status::success();
+}
+
+NcclTransport::~NcclTransport() {
   for (auto &[members, group] : groups)
-    if (Status status = group.communicator->connect(*group.exchange->queue,
-                                                    group.scratch->block(0));
-        !status.ok())
+    for (void *registered : group.registered)
+      group.communicator->forgetMemory(registered);
+}
+
+Status NcclTransport::begin() {
+  auto prepare = [](NcclTransport &self, Group &group) -> Status {
+    std::byte *scratch = group.scratch->block(0);
+    LOCKSTEP_RETURN_IF_ERROR(group.communicator->connect(
+        *group.exchange->queue, scratch,
+        !self.context.device->exchangeable(scratch).empty()));
+    return self.registerMemory(group);
+  };
+  for (auto &[members, group] : groups)
+    if (Status status = prepare(*this, group); !status.ok())
       return status.withContext(fmt::format("transport 'nccl' between ranks {}",
                                             fmt::join(members, ", ")));
   return Status::success();

@@ -50,6 +50,8 @@ public:
   bool accepts(const CollectivePlan &plan) const override {
     return canPlanExchange(plan);
   }
+  ~NcclTransport() override;
+
   Status begin() override;
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
   void pass(const CollectivePlan &plan, uint32_t replica) override;
@@ -67,6 +69,9 @@ private:
     /// Of all its collectives, which execute one after the other.
     std::unique_ptr<DeviceMemory> scratch;
     uint64_t scratchBytes = 0;
+    /// What `Communicator::registerMemory` has returned.
+    std::vector<void *> registered;
+    bool isRegistered = false;
     /// Held from the arrival of a replica until the collective has been
     /// enqueued, so that no other one overtakes it.
     std::mutex mutex;
@@ -86,6 +91,7 @@ private:
   NcclTransport(TransportContext context,
                 std::shared_ptr<Communicators> communicators)
       : context(std::move(context)), communicators(std::move(communicators)) {}
+  Status registerMemory(Group &group);
   /// Whether this executor exchanges something for a collective.
   bool isOwn(const CollectivePlan &plan) const {
     return plan.localCount > 0 && !plan.isLocal() && accepts(plan);

@@ -126,6 +126,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
         {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0},
         {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 0},
         {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0},
+        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
+        {CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 0},
         {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
         {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1},
         {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0}};
@@ -133,6 +135,9 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
       *value = int(DriverOptions::get().capability / 10);
     else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
       *value = int(DriverOptions::get().capability % 10);
+    else if (attribute ==
+             CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
+      *value = device < DriverOptions::get().mappingDevices;
     else if (attribute == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)
       *value = device;
     else if (auto found = values.find(attribute); found != values.end())

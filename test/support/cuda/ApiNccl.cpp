@@ -12,6 +12,8 @@
 #include "RemoteRanks.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -31,6 +33,7 @@ namespace {
 struct PendingTransfer {
   ncclComm *owner = nullptr;
   uint64_t address = 0, bytes = 0;
+  bool isRegistered = false;
   /// The owner's stream has reached it.
   Point ready;
   /// Whose first command is the transfer, for which streams wait.
@@ -68,6 +71,9 @@ struct ncclComm {
   std::atomic<bool> isEndKnown{false};
   /// Groups of its transfers that graphs have.
   std::atomic<unsigned> captured{0};
+  /// Memory that has been registered, by handles.
+  std::mutex mutex;
+  std::map<uint64_t, std::pair<uint64_t, uint64_t>> registered;
 };
 
 namespace {
@@ -103,6 +109,14 @@ void beginProgress(ncclComm &comm) {
   comm.isEndKnown = false;
 }
 
+bool isRegistered(ncclComm &comm, uint64_t address, uint64_t bytes) {
+  std::lock_guard lock(comm.mutex);
+  return std::ranges::any_of(comm.registered, [&](const auto &entry) {
+    auto [begin, size] = entry.second;
+    return address >= begin && address + bytes <= begin + size;
+  });
+}
+
 /// A call of a group.
 struct Call {
   ncclComm *comm = nullptr;
@@ -110,6 +124,7 @@ struct Call {
   uint64_t address = 0, bytes = 0;
   int peer = 0;
   CUstream stream = nullptr;
+  bool isRegistered = false;
 };
 
 struct Group {
@@ -132,6 +147,7 @@ ncclResult_t addCall(Call call) {
       MemoryTable::get().find(call.address, call.bytes);
   if (!memory || memory->context != comm.context)
     return refuse(ncclInvalidArgument, "the memory is not of this GPU");
+  call.isRegistered = isRegistered(comm, call.address, call.bytes);
   Stream *stream = Driver::get().streams.find(call.stream);
   if (!stream || stream->context != comm.context)
     return refuse(ncclInvalidArgument, "the stream is not of this GPU");
@@ -153,6 +169,9 @@ void enqueueTransfer(const PendingTransfer &source,
                       "a rank sends " + std::to_string(source.bytes) +
                           " bytes, the other receives " +
                           std::to_string(target.bytes));
+  else if (source.isRegistered != target.isRegistered)
+    context->setError(CUDA_ERROR_LAUNCH_FAILED,
+                      "one side of a transfer is in registered memory");
   else
     command.work = [context, to = target.address, from = source.address,
                     bytes = source.bytes] {
@@ -167,7 +186,8 @@ void enqueueTransfer(const PendingTransfer &source,
 Point addTransfer(const Call &call, const Point &ready) {
   Clique &clique = *call.comm->clique;
   int self = call.comm->rank;
-  PendingTransfer own{call.comm, call.address, call.bytes, ready, nullptr};
+  PendingTransfer own{call.comm,         call.address, call.bytes,
+                      call.isRegistered, ready,        nullptr};
   std::lock_guard lock(clique.mutex);
   if (!clique.ranks[size_t(call.peer)])
     return call.comm->remote->pipe(call.peer, call.isSend)
@@ -326,6 +346,37 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
     std::erase_if(transfers.receives, isOwn);
   }
   // The handle stays valid for transfers that others have begun.
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void *memory, size_t bytes,
+                              void **handle) {
+  DriverOptions::get().calls.add("ncclCommRegister");
+  auto address = reinterpret_cast<uint64_t>(memory);
+  std::optional<Allocation> found = MemoryTable::get().find(address, bytes);
+  if (!found || found->context != comm->context || !found->isMapped)
+    return refuse(ncclInvalidArgument,
+                  "expected memory of this GPU that can be exported");
+  std::lock_guard lock(comm->mutex);
+  uint64_t key =
+      comm->registered.empty() ? 1 : comm->registered.rbegin()->first + 1;
+  comm->registered[key] = {address, bytes};
+  *handle = reinterpret_cast<void *>(key);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle) {
+  std::lock_guard lock(comm->mutex);
+  auto found = comm->registered.find(reinterpret_cast<uint64_t>(handle));
+  if (found == comm->registered.end())
+    return refuse(ncclInvalidArgument, "no such handle");
+  auto [address, bytes] = found->second;
+  comm->registered.erase(found);
+  // The library would access it.
+  if (!MemoryTable::get().find(address, bytes)) {
+    std::fputs("registered memory has been freed\n", stderr);
+    std::abort();
+  }
   return ncclSuccess;
 }
 

@@ -66,6 +66,8 @@ static void readEnvironment(DriverOptions &options) {
     options.devices = int(number("LOCKSTEP_CUDA_DEVICES", text));
   if (const char *text = std::getenv("LOCKSTEP_CUDA_MEMORY"))
     options.memory = number("LOCKSTEP_CUDA_MEMORY", text);
+  if (const char *text = std::getenv("LOCKSTEP_CUDA_MAPPING"))
+    options.mappingDevices = int(number("LOCKSTEP_CUDA_MAPPING", text));
   if (const char *text = std::getenv("LOCKSTEP_CUDA_CUDNN"))
     options.cudnnVersion = number("LOCKSTEP_CUDA_CUDNN", text);
   if (const char *text = std::getenv("LOCKSTEP_CUDA_CAPABILITY")) {

@@ -4,6 +4,8 @@
 // LOCKSTEP_CUDA_DEVICES     their number; by default 1
 // LOCKSTEP_CUDA_CAPABILITY  by default 9.0
 // LOCKSTEP_CUDA_MEMORY      bytes of a device; by default 8 GiB
+// LOCKSTEP_CUDA_MAPPING     how many devices, from the first one on, map memory
+//                           that can be exported; by default all
 // LOCKSTEP_CUDA_CUDNN       the version of cuDNN; by default 91900
 // LOCKSTEP_CUDA_FAIL        faults, separated by commas, each KIND:N:
 //   alloc:N   the N-th allocation of memory fails, as if there were no more
@@ -33,6 +35,7 @@
 #define LOCKSTEP_TEST_SUPPORT_CUDA_DRIVEROPTIONS_H
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -72,6 +75,7 @@ private:
 struct DriverOptions {
   uint64_t seed = 1;
   int devices = 1;
+  int mappingDevices = INT_MAX;
   /// Ten times the compute capability.
   unsigned capability = 90;
   uint64_t memory = uint64_t(8) << 30;

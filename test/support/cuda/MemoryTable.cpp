@@ -34,6 +34,11 @@ std::byte *MemoryTable::host(uint64_t address) {
 
 std::optional<uint64_t> MemoryTable::allocate(const void *context,
                                               uint64_t bytes) {
+  std::optional<uint64_t> base = reserve(bytes);
+  return base && commit({*base, bytes, context}) ? base : std::nullopt;
+}
+
+std::optional<uint64_t> MemoryTable::reserve(uint64_t bytes) {
   uint64_t mapped = (bytes + pageBytes - 1) & ~(pageBytes - 1);
   std::unique_lock lock(mutex);
   if (uint64_t(end - next) < mapped + pageBytes) {
@@ -46,15 +51,20 @@ std::optional<uint64_t> MemoryTable::allocate(const void *context,
     next = static_cast<std::byte *>(memory);
     end = next + size;
   }
-  if (mprotect(next, mapped, PROT_READ | PROT_WRITE))
-    return std::nullopt;
-  std::byte *memory = next;
+  uint64_t base = reinterpret_cast<uint64_t>(next) + addressBias;
   next += mapped + pageBytes;
-  uint64_t base = reinterpret_cast<uint64_t>(memory) + addressBias;
-  allocations.emplace(base, Allocation{base, bytes, context});
-  lock.unlock();
-  fillPattern(memory, bytes, freshGlobal);
   return base;
+}
+
+bool MemoryTable::commit(const Allocation &allocation) {
+  std::byte *memory = host(allocation.base);
+  uint64_t mapped = (allocation.bytes + pageBytes - 1) & ~(pageBytes - 1);
+  if (mprotect(memory, mapped, PROT_READ | PROT_WRITE))
+    return false;
+  fillPattern(memory, allocation.bytes, freshGlobal);
+  std::unique_lock lock(mutex);
+  allocations.emplace(allocation.base, allocation);
+  return true;
 }
 
 void MemoryTable::release(uint64_t base, uint64_t bytes) {

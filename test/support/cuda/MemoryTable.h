@@ -24,6 +24,8 @@ namespace lockstep::standin {
 struct Allocation {
   uint64_t base = 0, bytes = 0;
   const void *context = nullptr;
+  /// By cuMemMap.
+  bool isMapped = false;
 };
 
 class MemoryTable {
@@ -32,6 +34,10 @@ public:
 
   /// The address, or nothing if the host has no memory.
   std::optional<uint64_t> allocate(const void *context, uint64_t bytes);
+  /// The same in two calls: addresses, and memory there; false if the host has
+  /// none.
+  std::optional<uint64_t> reserve(uint64_t bytes);
+  bool commit(const Allocation &allocation);
   /// The number of bytes freed; 0 if nothing was allocated there.
   uint64_t free(uint64_t base);
   void freeAll(const void *context);
