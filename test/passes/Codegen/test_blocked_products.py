@@ -80,9 +80,7 @@ def assert_like_plain_loops(text, arguments):
 
 
 def normal(sizes, indices):
-    return RANDOM.standard_normal(
-        [sizes[i] for i in indices], dtype=np.float32
-    )
+    return RANDOM.standard_normal([sizes[i] for i in indices], dtype=np.float32)
 
 
 ORDERS = [("mk", "kn"), ("km", "kn"), ("mk", "nk")]

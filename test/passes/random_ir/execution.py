@@ -69,9 +69,7 @@ OTHER_VARIANTS = [
     Variant("-O2 --simplify=false", ("-O2", "--simplify=false", ONE_TARGET)),
     Variant("-O2 --bucket=none", ("-O2", "--bucket=none", ONE_TARGET)),
     Variant("-O2 --overlap=false", ("-O2", "--overlap=false", ONE_TARGET)),
-    Variant(
-        "-O2 --shard-update=on", ("-O2", "--shard-update=on", ONE_TARGET)
-    ),
+    Variant("-O2 --shard-update=on", ("-O2", "--shard-update=on", ONE_TARGET)),
     Variant("-O2 --bucket=bytes:64", ("-O2", "--bucket=bytes:64", ONE_TARGET)),
     Variant(
         "-O2 --reassociate",
