@@ -148,11 +148,12 @@ Status RecordedRun::beginPart() {
     completedBefore.push_back(state.rendezvous->completed(i));
   std::vector<int64_t> key = findKey();
   auto known = parts.find(key);
+  // Nothing is kept of others.
+  other = Part();
+  other.isOmitted = true;
   if (hasArrivals()) {
-    other = {.isOmitted = true};
     current = &other;
   } else if (known == parts.end() && parts.size() == mostParts) {
-    other = {.isOmitted = true};
     current = &other;
     partReason = fmt::format("what the host reads differs: {} sequences of "
                              "commands have been executed",
