@@ -12,11 +12,10 @@ bool hasDecisions(const Program &program) {
   return std::ranges::any_of(program.code, isDecision);
 }
 
-/// Whether replicas of several executors read the same value: the compiler has
-/// proved that it is the same on all replicas, or it is a constant, a host
-/// scalar or a mirrored variable.
-static bool readsUniformValue(const Program &program,
-                              const Instruction &decision) {
+/// Whether a process has one value for all of its replicas: one that the
+/// compiler has proved to be equal on all replicas, a constant, a host scalar
+/// or a mirrored variable. Executors have the same value.
+static bool isShared(const Program &program, const Instruction &decision) {
   switch (artifact::Space(program.addresses[decision.firstAddress].space)) {
   case artifact::Space::shared:
   case artifact::Space::constant:
@@ -29,18 +28,10 @@ static bool readsUniformValue(const Program &program,
 }
 
 /// Null if there is none.
-static const char *findObstacle(const Program &program,
-                                const Instruction &instruction,
-                                bool hasOthers) {
+static const char *findObstacle(const Instruction &instruction) {
   if (instruction.flags & Instruction::sharedVariable)
     return "other sessions use its variables at the same time";
   switch (instruction.opcode) {
-  case Opcode::loadRegister:
-  case Opcode::branchUnless:
-    return hasOthers && !readsUniformValue(program, instruction)
-               ? "the host reads a value of one replica, so that executors may "
-                 "continue with different commands"
-               : nullptr;
   case Opcode::next:
     return "the host loads a batch";
   case Opcode::start:
@@ -52,10 +43,24 @@ static const char *findObstacle(const Program &program,
   }
 }
 
-std::string findObstacle(const Program &program, bool hasOthers) {
-  for (uint32_t pc = 0; pc < program.code.size(); ++pc)
-    if (const char *found = findObstacle(program, program.code[pc], hasOthers))
+std::string findObstacle(const Program &program, bool hasOtherExecutors) {
+  uint32_t sectionEnd = 0;
+  for (uint32_t pc = 0; pc < program.code.size(); ++pc) {
+    const Instruction &instruction = program.code[pc];
+    const char *found = findObstacle(instruction);
+    if (instruction.opcode == Opcode::once)
+      sectionEnd = instruction.b;
+    if (hasOtherExecutors && isDecision(instruction)) {
+      if (!isShared(program, instruction))
+        found = "the host reads a value that each replica has for itself, so "
+                "that executors may continue with different commands";
+      else if (pc < sectionEnd)
+        // Which replica executes a section depends on the run before it.
+        found = "the host reads a value in a section of one replica";
+    }
+    if (found)
       return fmt::format("{}: {}", program.place(pc), found);
+  }
   return "";
 }
 

@@ -24,9 +24,9 @@ inline bool isDecision(const Instruction &instruction) {
 bool hasDecisions(const Program &program);
 
 /// Why commands of a program cannot be recorded between decisions, with the
-/// source line; empty if they can. `hasOthers`: of several executors, which all
-/// have to make the same decisions.
-std::string findObstacle(const Program &program, bool hasOthers);
+/// source line; empty if they can. `hasOtherExecutors`, which have to be at the
+/// same decisions, with the same values.
+std::string findObstacle(const Program &program, bool hasOtherExecutors);
 
 /// Where a replica continues, and with which registers.
 struct ProgramPoint {

@@ -21,7 +21,7 @@ bool DeviceSide::fetch(const Instruction &instruction) {
                      state.program.addresses[instruction.firstAddress].in(
                          replica.bases.data()),
                      elementSize(element));
-    if (!state.recordsParts())
+    if (!state.isInParts())
       return device().recordReady();
     state.queued->recorded->hold(replica.index);
     return false;
@@ -59,7 +59,7 @@ void DeviceSide::launch(const Instruction &instruction, uint32_t tiles) {
 void DeviceSide::pass(uint32_t channel) {
   // The events of earlier parts may be those of graphs, which the host has
   // awaited.
-  if (state.recordsParts() && state.queued->recorded->precedesPart(channel))
+  if (state.isInParts() && state.queued->recorded->precedesPart(channel))
     return;
   const Program &program = state.program;
   const Instruction &owner = program.code[program.channelCommands[channel]];

@@ -161,11 +161,12 @@ Status Executor::run(ProgramState &state) {
 
   if (Status status = state.beginBatches(); !status.ok())
     fail(status);
-  if (recordsRun(state))
+  if (isRecordable(state)) {
     runInParts(state);
-  else
+  } else {
     interpret(state);
-  awaitDevice(state);
+    awaitDevice(state);
+  }
   runs.end(active, events);
   ++allRuns;
   runsWithSubnormals += hasSubnormals.exchange(false);
@@ -334,7 +335,7 @@ void Executor::workWithin(uint32_t worker) {
     if (stolen || (workers > 1 && tileScheduler.help(worker)))
       continue;
     // The part is over: replicas are at decisions.
-    if (state.recordsParts() && state.queued->recorded->isHolding())
+    if (state.isInParts() && state.queued->recorded->isHolding())
       return;
     idle(state, worker, key);
   }

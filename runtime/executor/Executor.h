@@ -137,10 +137,9 @@ private:
   void clearStop();
   bool inspectsResults() const;
   void interpret(ProgramState &state);
-  bool recordsRun(const ProgramState &state) const;
+  bool isRecordable(const ProgramState &state) const;
   void runInParts(ProgramState &state);
   void runPart(ProgramState &state, RecordedRun &recorded);
-  void awaitCommands(ProgramState &state, bool isJoined);
   void awaitDevice(ProgramState &state);
   void openGate();
   void closeGate();

@@ -9,7 +9,7 @@
 
 namespace lockstep::runtime {
 
-bool Executor::recordsRun(const ProgramState &state) const {
+bool Executor::isRecordable(const ProgramState &state) const {
   if (!options.recordRuns || !state.queued || !state.queued->recorded)
     return false;
   const RecordedRun &recorded = *state.queued->recorded;
@@ -28,18 +28,15 @@ void Executor::runInParts(ProgramState &state) {
   // A graph of the driver must not be changed by several threads.
   runHasOtherWorkers = false;
   recorded.begin();
-  bool isFirst = true;
-  while (!failed()) {
+  bool isFirst = true, isOver = false;
+  while (!isOver) {
     runPart(state, recorded);
     // While the device executes the part.
     if (std::exchange(isFirst, false) && !failed())
       state.sendBatchesAhead();
-    if (failed() || recorded.isAtEnd())
-      break;
-    awaitCommands(state, recorded.endsRecorded());
-    if (failed())
-      break;
-    finishedReplicas = state.finishReplicas();
+    isOver = failed() || recorded.isAtEnd();
+    awaitDevice(state);
+    isOver |= failed();
     recorded.decide();
   }
   recorded.end();
@@ -82,14 +79,17 @@ void Executor::endRecordings() {
 }
 
 /// Waits until the device has executed all enqueued commands, also after a
-/// failure. `isJoined`: see `DeviceQueues::recordEnd`.
-void Executor::awaitCommands(ProgramState &state, bool isJoined) {
+/// failure.
+void Executor::awaitDevice(ProgramState &state) {
+  if (!state.queued)
+    return;
   DeviceQueues &queues = *state.queued->queues;
   if (failed()) {
     endRecordings();
     state.transport->abort();
   }
-  queues.recordEnd(isJoined);
+  const std::optional<RecordedRun> &recorded = state.queued->recorded;
+  queues.recordEnd(recorded && recorded->endsRecorded());
   for (;;) {
     uint32_t key = events.key();
     // The device may wait for an executor that has failed.
@@ -111,16 +111,9 @@ void Executor::awaitCommands(ProgramState &state, bool isJoined) {
     status = state.queued->batches->status();
   if (!status.ok())
     fail(status);
-}
-
-void Executor::awaitDevice(ProgramState &state) {
-  if (!state.queued)
-    return;
-  const std::optional<RecordedRun> &recorded = state.queued->recorded;
-  awaitCommands(state, recorded && recorded->endsRecorded());
   // After a failure, workers that have been left behind may have replicas.
   if (!failed())
-    state.finishReplicas();
+    finishedReplicas = state.finishReplicas();
 }
 
 /// Sleeps until an event, or a moment, after which the transport is checked.

@@ -232,7 +232,7 @@ ProgramState::create(const Program &program, const SessionMemory &memory,
   LOCKSTEP_RETURN_IF_ERROR(state->createTransport(workers, tiles, inbox));
   if (memory.device->canRecord())
     state->queued->recorded.emplace(*state, mostReplicas(program, inbox),
-                                    /*hasOthers=*/inbox != nullptr);
+                                    /*hasOtherExecutors=*/inbox != nullptr);
   return state;
 }
 
@@ -334,7 +334,7 @@ bool ProgramState::canProceed(const Replica &replica) const {
   if (blocked == Replica::notBlocked)
     return true;
   if (blocked == Replica::onDevice)
-    return !(recordsParts() && queued->recorded->isHeld(replica.index)) &&
+    return !(isInParts() && queued->recorded->isHeld(replica.index)) &&
            queued->queues->replicas[replica.index].ready->isComplete();
   return rendezvous->isComplete(uint32_t(blocked >> 32), uint32_t(blocked));
 }

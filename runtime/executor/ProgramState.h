@@ -77,8 +77,8 @@ public:
          TileScheduler &tiles, EventCount &events,
          NetworkInbox *inbox = nullptr);
 
-  /// A library that transfers between devices is told before the memory is
-  /// freed.
+  /// Destroys graphs first, then the transport, whose library must forget the
+  /// memory before it is freed.
   ~ProgramState();
 
   /// Fills the memory for intermediate values with bytes that are NaN as floats
@@ -114,7 +114,7 @@ public:
                                    uint64_t bytes,
                                    std::vector<std::byte> &storage) const;
   /// Whether the current run is executed in parts.
-  bool recordsParts() const {
+  bool isInParts() const {
     return queued && queued->recorded && queued->recorded->isActive();
   }
   /// Whether commands are recorded that replicas enqueue.

@@ -12,16 +12,21 @@ static uint32_t startedBy(const Replica &replica, size_t channel) {
   return replica.started[channel].load(std::memory_order_relaxed);
 }
 
-void RecordedPart::ReplicaPart::describe(const Replica &replica) {
-  pc = replica.pc;
-  registers = replica.registers;
-  isFinished =
-      replica.state.load(std::memory_order_relaxed) == Replica::finished;
-  blocked = replica.blocked.load(std::memory_order_relaxed);
+//===----------------------------------------------------------------------===//
+// Before a part
+//===----------------------------------------------------------------------===//
+
+ReplicaPlace::ReplicaPlace(const Replica &replica)
+    : pc(replica.pc), registers(replica.registers),
+      isFinished(replica.state.load(std::memory_order_relaxed) ==
+                 Replica::finished),
+      blocked(replica.blocked.load(std::memory_order_relaxed)) {
+  if (uint64_t events = replica.events.load(std::memory_order_relaxed))
+    event = replica.ring[(events - 1) % Replica::ringSize].load(
+        std::memory_order_relaxed);
 }
 
-/// The replica is there; the device executes what is before it.
-void RecordedPart::ReplicaPart::place(Replica &replica) const {
+void ReplicaPlace::restore(Replica &replica) const {
   replica.pc = pc;
   replica.registers = registers;
   uint64_t now = blocked;
@@ -33,95 +38,110 @@ void RecordedPart::ReplicaPart::place(Replica &replica) const {
   replica.state.store(Replica::ready, std::memory_order_release);
 }
 
-RecordedPart::RecordedPart(const ProgramState &state) {
+PartBegin::PartBegin(const ProgramState &state) {
   const DeviceQueues &queues = *state.queued->queues;
   auto channels = uint32_t(state.program.channelMembers.size());
   for (uint32_t i = 0; i < channels; ++i)
-    completed.push_back({i, state.rendezvous->completed(i)});
+    completed.push_back(state.rendezvous->completed(i));
   for (uint32_t i = 0; i < state.replicaCount; ++i) {
-    ReplicaPart &part = replicas.emplace_back();
-    part.describe(state.replicas[i]);
+    replicas.emplace_back(state.replicas[i]);
+    std::vector<uint32_t> &ofReplica = started.emplace_back();
     for (uint32_t channel = 0; channel < channels; ++channel)
-      part.started.push_back({channel, startedBy(state.replicas[i], channel)});
-    part.before = queues.replicas[i].queue->enqueued();
+      ofReplica.push_back(startedBy(state.replicas[i], channel));
+    ofReplicas.push_back(queues.replicas[i].queue->enqueued());
   }
   for (const ExchangeQueue &exchange : queues.exchanges)
-    exchanges.emplace_back().before = exchange.queue->enqueued();
+    ofExchanges.push_back(exchange.queue->enqueued());
 }
 
-void RecordedPart::undo(ProgramState &state) const {
+void PartBegin::restore(ProgramState &state) const {
   for (uint32_t i = 0; i < state.replicaCount; ++i) {
     Replica &replica = state.replicas[i];
-    const ReplicaPart &part = replicas[i];
     // Instances that are complete stay so, although nothing has executed them.
-    for (const auto &[channel, before] : part.started)
+    for (uint32_t channel = 0; channel < completed.size(); ++channel)
       if (startedBy(replica, channel) > 0)
         replica.started[channel].store(
-            before + state.rendezvous->completed(channel) -
-                completed[channel].count,
+            started[i][channel] + state.rendezvous->completed(channel) -
+                completed[channel],
             std::memory_order_relaxed);
-    part.place(replica);
+    replicas[i].restore(replica);
   }
 }
 
-void RecordedPart::end(const ProgramState &state,
-                       std::unique_ptr<CommandGraph> commands) {
-  graph = std::move(commands);
-  auto keepNew = [](std::vector<Instances> &instances, auto count) {
-    for (Instances &of : instances)
-      of.count = count(of.channel) - of.count;
-    std::erase_if(instances, [](const Instances &of) { return !of.count; });
-  };
-  keepNew(completed, [&](uint32_t channel) {
+//===----------------------------------------------------------------------===//
+// Recorded parts
+//===----------------------------------------------------------------------===//
+
+template <typename Count>
+std::vector<RecordedPart::Instances>
+RecordedPart::difference(const std::vector<uint32_t> &before, Count after) {
+  std::vector<Instances> instances;
+  for (uint32_t channel = 0; channel < before.size(); ++channel)
+    if (uint32_t count = after(channel) - before[channel])
+      instances.push_back({channel, count});
+  return instances;
+}
+
+RecordedPart::RecordedPart(const PartBegin &begin, const ProgramState &state,
+                           std::unique_ptr<CommandGraph> graph)
+    : graph(std::move(graph)) {
+  DeviceQueues &queues = *state.queued->queues;
+  completed = difference(begin.completed, [&](uint32_t channel) {
     return state.rendezvous->completed(channel);
   });
-  DeviceQueues &queues = *state.queued->queues;
   for (uint32_t i = 0; i < state.replicaCount; ++i) {
     const Replica &replica = state.replicas[i];
-    ReplicaPart &part = replicas[i];
-    part.describe(replica);
-    keepNew(part.started,
-            [&](uint32_t channel) { return startedBy(replica, channel); });
-    part.positions = queues.replicas[i].position->since(part.before);
+    ReplicaPart part{ReplicaPlace(replica), {}, {}};
+    part.started = difference(begin.started[i], [&](uint32_t channel) {
+      return startedBy(replica, channel);
+    });
+    part.positions = queues.replicas[i].position->since(begin.ofReplicas[i]);
     for (DevicePosition::Noted &position : part.positions)
-      position.enqueued -= part.before;
+      position.enqueued -= begin.ofReplicas[i];
+    replicas.push_back(std::move(part));
   }
-  for (size_t i = 0; i < exchanges.size(); ++i)
+  for (size_t i = 0; i < queues.exchanges.size(); ++i) {
+    std::vector<ExchangeEnd> &ends = exchanges.emplace_back();
     for (std::atomic<uint64_t> &end : queues.exchanges[i].ends)
       if (uint64_t command = end.load(std::memory_order_relaxed);
-          command > exchanges[i].before)
-        exchanges[i].ends.push_back({&end, command - exchanges[i].before});
+          command > begin.ofExchanges[i])
+        ends.push_back({&end, command - begin.ofExchanges[i]});
+  }
+}
+
+/// The replicas have started the instances of another execution, which have
+/// positions of their own.
+void RecordedPart::repeat(ProgramState &state) const {
+  DeviceQueues &queues = *state.queued->queues;
+  for (size_t i = 0; i < exchanges.size(); ++i)
+    for (const ExchangeEnd &end : exchanges[i])
+      end.of->store(queues.exchanges[i].queue->enqueued() + end.command,
+                    std::memory_order_release);
+  for (const Instances &instances : completed)
+    state.rendezvous->complete(instances.channel, instances.count);
+  for (uint32_t i = 0; i < state.replicaCount; ++i) {
+    ReplicaQueue &queue = queues.replicas[i];
+    for (const DevicePosition::Noted &position : replicas[i].positions)
+      queue.position->note(position.command,
+                           queue.queue->enqueued() + position.enqueued);
+    for (const Instances &instances : replicas[i].started)
+      state.replicas[i].started[instances.channel].fetch_add(
+          instances.count, std::memory_order_relaxed);
+  }
 }
 
 void RecordedPart::execute(ProgramState &state) {
-  DeviceQueues &queues = *state.queued->queues;
-  // The replicas have started the instances while they were recorded.
-  bool isRepeated = std::exchange(isExecuted, true);
-  if (isRepeated) {
-    for (size_t i = 0; i < exchanges.size(); ++i) {
-      uint64_t before = queues.exchanges[i].queue->enqueued();
-      for (const ExchangePart::End &end : exchanges[i].ends)
-        end.of->store(before + end.command, std::memory_order_release);
-    }
-    for (const Instances &instances : completed)
-      state.rendezvous->complete(instances.channel, instances.count);
-  }
+  // When they were recorded, replicas have started the instances.
+  if (std::exchange(isExecuted, true))
+    repeat(state);
   for (uint32_t i = 0; i < state.replicaCount; ++i) {
-    Replica &replica = state.replicas[i];
-    const ReplicaPart &part = replicas[i];
-    ReplicaQueue &queue = queues.replicas[i];
-    if (isRepeated) {
-      uint64_t before = queue.queue->enqueued();
-      for (const DevicePosition::Noted &position : part.positions)
-        queue.position->note(position.command, before + position.enqueued);
-      for (const Instances &instances : part.started)
-        replica.started[instances.channel].fetch_add(instances.count,
-                                                     std::memory_order_relaxed);
-    }
-    replica.note(part.pc | Replica::blocks);
-    part.place(replica);
+    const ReplicaPlace &end = replicas[i].end;
+    // The interpreter blocks behind a command that waits.
+    state.replicas[i].note(end.isFinished ? end.pc | Replica::blocks
+                                          : end.event);
+    end.restore(state.replicas[i]);
   }
-  queues.exchange().execute(*graph);
+  state.queued->queues->exchange().execute(*graph);
 }
 
 } // namespace lockstep::runtime

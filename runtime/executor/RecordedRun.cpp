@@ -20,10 +20,10 @@ static constexpr size_t mostParts = 1 << 10;
 static const char *const tooManyCommands = "there are too many commands";
 
 RecordedRun::RecordedRun(ProgramState &state, uint32_t mostReplicas,
-                         bool hasOthers)
+                         bool hasOtherExecutors)
     : state(state), mostReplicas(mostReplicas),
-      reason(findObstacle(state.program, hasOthers)), held(state.replicaCount),
-      commandsLeft(mostCommands) {
+      reason(findObstacle(state.program, hasOtherExecutors)),
+      held(state.replicaCount), commandsLeft(mostCommands) {
   const Program &program = state.program;
   ProgramPoint begin;
   begin.registers.resize(program.tables->registers());
@@ -37,7 +37,7 @@ RecordedRun::RecordedRun(ProgramState &state, uint32_t mostReplicas,
 
 DeviceQueues &RecordedRun::queues() const { return *state.queued->queues; }
 
-std::vector<Queue *> RecordedRun::others() const {
+std::vector<Queue *> RecordedRun::otherQueues() const {
   std::vector<Queue *> others;
   for (const ExchangeQueue &exchange : queues().exchanges)
     if (exchange.queue.get() != &queues().exchange())
@@ -148,13 +148,12 @@ Status RecordedRun::beginPart() {
     completedBefore.push_back(state.rendezvous->completed(i));
   std::vector<int64_t> key = findKey();
   auto known = parts.find(key);
-  // Nothing is kept of others.
-  other = Part();
-  other.isOmitted = true;
+  unkept = Part();
+  unkept.isOmitted = true;
   if (hasArrivals()) {
-    current = &other;
+    current = &unkept;
   } else if (known == parts.end() && parts.size() == mostParts) {
-    current = &other;
+    current = &unkept;
     partReason = fmt::format("what the host reads differs: {} sequences of "
                              "commands have been executed",
                              mostParts);
@@ -169,9 +168,9 @@ Status RecordedRun::beginPart() {
 Status RecordedRun::startToRecord() {
   if (!hostOutputs)
     LOCKSTEP_RETURN_IF_ERROR(planOutputs());
-  auto part = std::make_unique<RecordedPart>(state);
-  LOCKSTEP_RETURN_IF_ERROR(queues().exchange().beginRecording(others()));
-  recording = std::move(part);
+  auto begin = std::make_unique<PartBegin>(state);
+  LOCKSTEP_RETURN_IF_ERROR(queues().exchange().beginRecording(otherQueues()));
+  recording = std::move(begin);
   if (isFirst)
     recordScalars();
   return Status::success();
@@ -190,8 +189,9 @@ Status RecordedRun::endPart() {
     recordOutputs();
   std::unique_ptr<CommandGraph> graph;
   LOCKSTEP_RETURN_IF_ERROR(queues().exchange().endRecording().moveTo(graph));
-  recording->end(state, std::move(graph));
-  current->recorded = std::move(recording);
+  current->recorded =
+      std::make_unique<RecordedPart>(*recording, state, std::move(graph));
+  recording.reset();
   return Status::success();
 }
 
@@ -223,13 +223,14 @@ bool RecordedRun::precedesPart(uint32_t channel) const {
 
 void RecordedRun::refuse(const Status &error) {
   reason = error.message();
-  if (std::unique_ptr<RecordedPart> part = std::exchange(recording, nullptr))
-    part->undo(state);
+  if (recording)
+    recording->restore(state);
   decide();
   forget();
 }
 
 void RecordedRun::forget() {
+  hasExecuted = false;
   recording.reset();
   for (auto &[key, part] : parts)
     part.recorded.reset();

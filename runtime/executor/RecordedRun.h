@@ -50,9 +50,9 @@ class RecordedRun {
 public:
   /// Of a program on a device that records commands; it is a part of `state`,
   /// whose transport exists. `mostReplicas` are those of one executor;
-  /// `hasOthers`: there are several executors, which record the same parts at
-  /// the same time.
-  RecordedRun(ProgramState &state, uint32_t mostReplicas, bool hasOthers);
+  /// `hasOtherExecutors`, which record the same parts at the same time.
+  RecordedRun(ProgramState &state, uint32_t mostReplicas,
+              bool hasOtherExecutors);
 
   /// Why runs are not recorded: the host takes part in them other than by
   /// decisions, or there are too many commands. These are the same in all
@@ -129,7 +129,7 @@ private:
 
   DeviceQueues &queues() const;
   /// All but that for collectives within this executor.
-  std::vector<Queue *> others() const;
+  std::vector<Queue *> otherQueues() const;
   /// Everything on which the commands of a part depend.
   std::vector<int64_t> findKey() const;
   bool isAtDecision(uint32_t replica) const;
@@ -170,12 +170,13 @@ private:
   Part *current = nullptr;
   bool isFirst = false;
   bool hasExecuted = false;
-  /// What is not kept among `parts`.
-  Part other;
+  /// The current one, if it is not kept among `parts`.
+  Part unkept;
   /// Instances of each channel before the current part.
   std::vector<uint32_t> completedBefore;
   uint64_t commandsLeft;
-  std::unique_ptr<RecordedPart> recording;
+  /// Of the part that is being recorded.
+  std::unique_ptr<PartBegin> recording;
 };
 
 } // namespace lockstep::runtime

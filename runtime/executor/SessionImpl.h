@@ -43,7 +43,7 @@ public:
   /// Errors of a run that can be detected before it begins.
   Status checkReady(ProgramId program);
   // Comparisons between executors (SessionAgreement.cpp).
-  /// Whether runs are recorded whose commands are always the same.
+  /// Whether nothing excludes that commands are recorded.
   bool recordsRuns() const;
   /// Posts the facts that must be equal in all executors.
   void postFacts();

@@ -17,7 +17,7 @@ namespace lockstep::runtime {
 /// Finds the functions of a library that has been opened.
 class FunctionFinder {
 public:
-  /// `expected` begins the error if there is none: "expected NCCL 2.22.3 or
+  /// `expected` begins the error if there is none: "expected NCCL 2.23.4 or
   /// newer, found a libnccl.so.2".
   FunctionFinder(void *library, std::string expected)
       : library(library), expected(std::move(expected)) {}
@@ -38,7 +38,7 @@ private:
   Status missing;
 };
 
-/// "2.22.3" of 22203, as NVIDIA's libraries count.
+/// "2.23.4" of 22304, as NVIDIA's libraries count.
 inline std::string dottedVersion(uint64_t version) {
   constexpr uint64_t majorUnit = 10000, minorUnit = 100;
   return fmt::format("{}.{}.{}", version / majorUnit,

@@ -249,10 +249,10 @@ def test_comparison_with_jax(tools, gpu, tmp_path):
     ]
 
 
-# NCCL knows the memory from and to which it transfers, if all GPUs have memory
-# that others can map. The stand-in refuses transfers of which one side is not
-# registered.
-@pytest.mark.parametrize("mapping", ["2", "1", "0"])
+# NCCL knows the memory from and to which it transfers, if GPUs have memory that
+# others can map. The stand-in refuses transfers of which one side is not
+# registered, and that registered memory is freed.
+@pytest.mark.parametrize("mapping", ["2", "0"])
 def test_nccl_knows_the_memory(
     gpu, losses, examples, compiled, tmp_path, mapping
 ):
@@ -274,9 +274,39 @@ def test_nccl_knows_the_memory(
     assert found == expected
     registered = count(tmp_path / "calls", "ncclCommRegister")
     assert registered >= 2 if mapping == "2" else registered == 0
-    # What is not exchanged between GPUs is usual memory.
-    mapped = count(tmp_path / "calls", "cuMemMap")
-    assert (mapped > 0) == (mapping != "0")
+    assert count(tmp_path / "calls", "ncclCommDeregister") == registered
+    assert (count(tmp_path / "calls", "cuMemMap") > 0) == (mapping == "2")
+
+
+def test_errors_of_memory_for_nccl(gpu, examples, compiled, tmp_path):
+    artifact = compiled("digits-mlp", "--replicas=4", TARGETS)
+    options = ["--device=cuda", "--executors=2", "--transport=nccl"]
+
+    def message(**variables):
+        return failure(
+            gpu,
+            examples("digits-mlp"),
+            artifact,
+            tmp_path,
+            *options,
+            LOCKSTEP_CUDA_DEVICES="2",
+            **variables,
+        )
+
+    assert (
+        "transport 'nccl' between ranks 0, 1, 2, 3: expected memory that other GPUs can map on all GPUs or on none, found it only on that of executor 0"
+        in message(LOCKSTEP_CUDA_MAPPING="1")
+    )
+    assert (
+        "ncclCommRegister: unhandled system error (a registration fails, as asked for)"
+        in message(LOCKSTEP_CUDA_FAIL="register:2")
+    )
+    # The first allocation fails at each of its three calls.
+    assert "out of memory on GPU 0" in message(LOCKSTEP_CUDA_FAIL="map:1")
+    for call in 2, 3:
+        found = message(LOCKSTEP_CUDA_FAIL=f"map:{call}")
+        assert "bytes on GPU 0 'Lockstep CUDA stand-in'" in found
+        assert "CUDA_ERROR_NOT_SUPPORTED" in found
 
 
 def test_errors_of_nccl(gpu, examples, compiled, tmp_path):

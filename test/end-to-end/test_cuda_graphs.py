@@ -57,6 +57,28 @@ def step(state, batch, scalars):
 """
 
 
+#: Replicas iterate a loop until their own values are small.
+OWN_LOOP = """\
+import jax
+import jax.numpy as jnp
+
+import lockstep
+
+batch_spec = {"x": ((4, 3), "float32")}
+
+
+def init(seed):
+    return {"w": jnp.ones(3)}
+
+
+def step(state, batch, scalars):
+    big = jnp.broadcast_to(state["w"] * batch["x"][0, 0], (500000, 3))
+    x = jax.lax.while_loop(lambda x: x.max() > 0.2, lambda x: x / 2, big)
+    x = lockstep.all_reduce(x.max(0), "MEAN")
+    return {"w": state["w"]}, {"loss": x.sum()}
+"""
+
+
 @pytest.fixture
 def calls(gpu, losses, tmp_path):
     """How often a step of a run calls each function of the driver, from the
@@ -196,7 +218,7 @@ def test_why_steps_are_not_recorded(
     run = decisions(OWN_HALVES)
     options.append("--transport=nccl")
     assert (
-        f"{message}: model.py:15: program 'step': branch_unless: the host reads a value of one replica, so that executors may continue with different commands"
+        f"{message}: model.py:15: program 'step': branch_unless: the host reads a value that each replica has for itself, so that executors may continue with different commands"
         in gpu(*run, *options, **devices).stderr
     )
     done = gpu(*run, *options, "--no-recording", **devices)
@@ -207,7 +229,7 @@ def test_why_steps_are_not_recorded(
 def decisions(tools, tmp_path):
     """The arguments of a run of a model with the batch `x`, 4 x 3 elements."""
 
-    def get(text):
+    def get(text, replicas=2):
         model = tmp_path / "model.py"
         model.write_text(text)
         capture(model, tmp_path)
@@ -218,7 +240,7 @@ def decisions(tools, tmp_path):
         artifact = tools.compile(
             tmp_path / "step.mlir",
             tmp_path / "step.lockstep",
-            "--replicas=2",
+            f"--replicas={replicas}",
             TARGETS,
         )
         return [
@@ -236,11 +258,11 @@ def decisions(tools, tmp_path):
 
 # What follows each decision of the host is a graph, and no step waits for
 # anything but decisions.
-@pytest.mark.parametrize(
-    "executors,options", [(1, []), (2, ["--transport=nccl"])]
-)
-def test_steps_with_decisions(gpu, decisions, tmp_path, executors, options):
-    run = [*decisions(HALVES), f"--executors={executors}", *options]
+@pytest.mark.parametrize("executors,replicas", [(1, 2), (2, 2), (2, 3), (2, 4)])
+def test_steps_with_decisions(gpu, decisions, tmp_path, executors, replicas):
+    run = [*decisions(HALVES, replicas), f"--executors={executors}"]
+    if executors > 1:
+        run.append("--transport=nccl")
     variables = {
         "LOCKSTEP_CUDA_DEVICES": str(executors),
         "LOCKSTEP_CUDA_CALLS": str(tmp_path / "calls"),
@@ -261,6 +283,20 @@ def test_steps_with_decisions(gpu, decisions, tmp_path, executors, options):
     # recorded once.
     assert graphs > 16 * 3 * executors
     assert kernels < each / 4
+
+
+# A replica arrives at the collective while the other decides once more: these
+# commands are not recorded.
+def test_replicas_that_wait_for_decisions(gpu, decisions, tmp_path):
+    run = decisions(OWN_LOOP)
+    assert (
+        "the device gets some commands of steps one by one: some replicas make decisions while others wait for them"
+        in gpu(*run).stderr
+    )
+    losses = (tmp_path / "metrics.jsonl").read_text()
+    done = gpu(*run, "--no-recording")
+    assert "one by one" not in done.stderr
+    assert (tmp_path / "metrics.jsonl").read_text() == losses
 
 
 def test_replicas_with_decisions_of_their_own(gpu, decisions, tmp_path):
@@ -314,6 +350,40 @@ def test_decisions_without_memory(gpu, decisions, tmp_path, number):
         in done.stderr
     )
     assert (tmp_path / "metrics.jsonl").read_text() == losses
+
+
+# Executors record a part together: what one cannot record ends the run.
+@pytest.mark.parametrize("number", [1, 3, 6])
+def test_decisions_of_executors_without_memory(gpu, decisions, number):
+    run = [*decisions(HALVES), "--executors=2", "--transport=nccl"]
+    done = gpu(
+        *run,
+        check=False,
+        LOCKSTEP_CUDA_DEVICES="2",
+        LOCKSTEP_CUDA_FAIL=f"graph:{number}",
+    )
+    assert done.returncode != 0
+    assert (
+        "a recording of program 'step': a graph cannot be made for GPU"
+        in done.stderr
+    )
+
+
+# A GPU is lost in the middle of a step that is executed in parts.
+@pytest.mark.parametrize("executors", [1, 2])
+def test_gpu_lost_between_decisions(gpu, decisions, executors):
+    run = [*decisions(HALVES), f"--executors={executors}"]
+    if executors > 1:
+        run.append("--transport=nccl")
+    for command in 150, 400, 401, 402:
+        done = gpu(
+            *run,
+            check=False,
+            LOCKSTEP_CUDA_DEVICES="2",
+            LOCKSTEP_CUDA_FAIL=f"lost:{command}",
+        )
+        assert done.returncode != 0
+        assert "error: " in done.stderr
 
 
 # The first kernel hangs in the fourth step, which was recorded: the report names

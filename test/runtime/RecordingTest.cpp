@@ -5,6 +5,7 @@
 
 #include "runtime/device/DeviceQueues.h"
 #include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/executor/Decisions.h"
 
 #include <array>
 
@@ -313,6 +314,105 @@ TEST_P(Recording, keepsNoMoreThanItsLimit) {
             "what the host reads differs: 1024 sequences of commands have been "
             "executed");
   EXPECT_EQ(session->recording(0).obstacle, "");
+}
+
+// Why the device gets commands one by one.
+TEST_P(Recording, tooManyCommands) {
+  TestProgram p(1);
+  uint32_t v = p.variable("v", ElementType::i64, {});
+  uint32_t i = p.reg(), one = p.reg(), limit = p.reg();
+  p.setRegister(i, 0);
+  p.setRegister(one, 1);
+  p.setRegister(limit, 40000);
+  uint32_t loop = p.branchGreaterEqual(i, limit);
+  p.launch("add", {v, v}, {v});
+  p.addRegister(i, one);
+  p.jump(loop);
+  p.patch(loop);
+  p.ret();
+  auto session = p.session({.device = GetParam()});
+  for (int run = 0; run < 3; ++run)
+    ASSERT_TRUE(session->run("main").ok());
+  EXPECT_FALSE(session->recording(0).isRecorded);
+  EXPECT_EQ(session->recording(0).obstacle, "there are too many commands");
+}
+
+TEST_P(Recording, sizesThatAreComputed) {
+  TestProgram p(2);
+  uint32_t n = p.reg(), all = p.reg();
+  uint32_t count = p.variable("count", ElementType::i64, {}, true);
+  uint32_t a =
+      p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 40);
+  uint32_t r = p.dynamicBuffer(Space::shared, ElementType::f32, {-1},
+                               {int32_t(all)}, 40);
+  uint32_t channel = p.channel();
+  p.loadRegister(n, count);
+  p.start(CollectiveKind::all_gather, Reduction::none, channel, {a}, {r});
+  p.wait(channel);
+  p.ret();
+  auto session = p.session({.device = GetParam()});
+  ASSERT_TRUE(session->run("main").ok());
+  EXPECT_EQ(session->recording(0).obstacle,
+            "train.py:42: program 'main': start all_gather channel 0: sizes "
+            "are computed in the step");
+}
+
+TEST_P(Recording, batchesThatAreLoaded) {
+  TestProgram p(1);
+  p.input("x", ElementType::i64, {});
+  p.next();
+  p.ret();
+  auto session = p.session({.device = GetParam()});
+  alignas(Session::inputAlignment) std::array<std::byte, 64> batch{};
+  ASSERT_TRUE(session->bindBatches(0, 0, {batch.data()}).ok());
+  ASSERT_TRUE(session->run("main").ok());
+  EXPECT_EQ(session->recording(0).obstacle,
+            "train.py:42: program 'main': next: the host loads a batch");
+}
+
+/// Of a program of one of several executors.
+std::string obstacleOfExecutor(TestProgram &p) {
+  p.ret();
+  std::shared_ptr<const Artifact> artifact = p.artifact();
+  std::unique_ptr<Device> device = makeCpuDevice();
+  std::unique_ptr<Module> module = *device->loadModule(*artifact, "");
+  std::unique_ptr<Program> program =
+      *Program::decode(*artifact, *artifact->tables().programs()->Get(0),
+                       RankRange{0, 1}, *module, {});
+  EXPECT_EQ(findObstacle(*program, /*hasOtherExecutors=*/false), "");
+  return findObstacle(*program, /*hasOtherExecutors=*/true);
+}
+
+// Executors make the same decisions, at the same commands.
+TEST(RecordingOfExecutors, sharedDecisions) {
+  TestProgram p(2);
+  uint32_t branch = p.branchUnless(p.variable("c", ElementType::i1, {}));
+  p.patch(branch);
+  EXPECT_EQ(obstacleOfExecutor(p), "");
+}
+
+TEST(RecordingOfExecutors, decisionsOfReplicas) {
+  TestProgram p(2);
+  uint32_t branch = p.branchUnless(p.variable("c", ElementType::i1, {}, true));
+  p.patch(branch);
+  EXPECT_EQ(obstacleOfExecutor(p),
+            "train.py:42: program 'main': branch_unless: the host reads a "
+            "value that each replica has for itself, so that executors may "
+            "continue with different commands");
+}
+
+TEST(RecordingOfExecutors, decisionsInSections) {
+  TestProgram p(2);
+  uint32_t v = p.variable("v", ElementType::i64, {});
+  uint32_t c = p.variable("c", ElementType::i1, {});
+  p.once(p.channel());
+  uint32_t branch = p.branchUnless(c);
+  p.launch("add", {v, v}, {v});
+  p.patch(branch);
+  p.endOnce();
+  EXPECT_EQ(obstacleOfExecutor(p),
+            "train.py:42: program 'main': branch_unless: the host reads a "
+            "value in a section of one replica");
 }
 
 /// Runs a program with several parts until they are recorded, and then until

@@ -188,8 +188,8 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Diagnosis")
       ->excludes(workers);
   app.add_flag("--no-recording", options.noRecording,
-               "on a GPU, enqueue each command of each step, instead of the "
-               "graph that is recorded in the second step")
+               "on a GPU, enqueue each command of each step, instead of "
+               "graphs of what has occurred before")
       ->group("Diagnosis");
   app.add_option("--check-mirrored", options.checkMirrored,
                  "compare the copies that executors have of mirrored variables "

@@ -198,7 +198,7 @@ Expected<CUdeviceptr> CudaContext::allocate(uint64_t bytes, MemoryKind kind) {
                                           : api.cuMemAlloc(&memory, bytes);
   };
   CUresult result = attempt();
-  if (result == CUDA_ERROR_OUT_OF_MEMORY && releaseAll())
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && releaseAll(/*isIdle=*/false))
     result = attempt();
   if (result != CUDA_SUCCESS)
     return outOfMemory(bytes, result);
@@ -277,15 +277,30 @@ void CudaContext::releaseIfIdle() {
         std::ranges::any_of(takenStreams, isBusy))
       return;
   }
-  releaseAll();
+  releaseAll(/*isIdle=*/true);
 }
 
-bool CudaContext::releaseAll() {
+bool CudaContext::releaseAll(bool isIdle) {
   Unused released;
+  bool needsIdle = false;
   {
     std::lock_guard<std::mutex> lock(mutex);
     std::swap(released, unused);
+    // Unlike cuMemFree, cuMemUnmap need not wait for commands that use the
+    // memory. While commands are recorded, nothing must wait for streams.
+    auto mapped =
+        std::ranges::partition(released.memory, [&](CUdeviceptr memory) {
+          return !mappings.contains(memory);
+        });
+    needsIdle = !isIdle && !mapped.empty();
+    if (needsIdle && releasesHeld > 0) {
+      unused.memory.assign(mapped.begin(), mapped.end());
+      released.memory.erase(mapped.begin(), mapped.end());
+      needsIdle = false;
+    }
   }
+  if (needsIdle)
+    api.cuCtxSynchronize();
   release(released);
   return !released.isEmpty();
 }

@@ -127,8 +127,8 @@ private:
   void release(const Unused &given);
   /// Releases what is unused if no stream executes a command.
   void releaseIfIdle();
-  /// Waits for the GPU. False: there is nothing to release.
-  bool releaseAll();
+  /// Waits for the GPU, which may be idle. False: there is nothing to release.
+  bool releaseAll(bool isIdle);
 
   int number = 0;
   CUdevice device = 0;

@@ -31,6 +31,7 @@ namespace lockstep::runtime {
   X(cuDevicePrimaryCtxRelease)                                                 \
   X(cuCtxSetCurrent)                                                           \
   X(cuCtxGetCurrent)                                                           \
+  X(cuCtxSynchronize)                                                          \
   X(cuCtxGetStreamPriorityRange)                                               \
   X(cuModuleLoadDataEx)                                                        \
   X(cuModuleUnload)                                                            \

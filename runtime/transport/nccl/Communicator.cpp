@@ -98,14 +98,23 @@ Expected<std::string> Communicator::awaitPost(uint32_t executor,
 
 Status Communicator::agreeOnMemory(bool isExchangeable) {
   std::string of = name + ", exchangeable memory";
-  network.post(of, /*round=*/0, isExchangeable ? "yes" : "no");
-  allRegister = isExchangeable;
-  for (uint32_t executor : executors)
-    if (executor != network.self()) {
-      std::string posted;
-      LOCKSTEP_RETURN_IF_ERROR(awaitPost(executor, of).moveTo(posted));
-      allRegister &= posted == "yes";
-    }
+  constexpr std::string_view yes = "yes", no = "no";
+  std::string_view own = isExchangeable ? yes : no;
+  network.post(of, /*round=*/0, std::string(own));
+  hasExchangeable = isExchangeable;
+  for (uint32_t executor : executors) {
+    if (executor == network.self())
+      continue;
+    std::string posted;
+    LOCKSTEP_RETURN_IF_ERROR(awaitPost(executor, of).moveTo(posted));
+    // The library itself registers what graphs transfer, wherever it can, and
+    // would wait for the other side's registration.
+    if (posted != own)
+      return unsupported(
+          fmt::format("expected memory that other GPUs can map on all GPUs or "
+                      "on none, found it only on that of executor {}",
+                      isExchangeable ? network.self() : executor));
+  }
   return Status::success();
 }
 
@@ -188,14 +197,17 @@ Status Communicator::abortReason() const {
 // Memory
 //===----------------------------------------------------------------------===//
 
-Expected<void *> Communicator::registerMemory(std::span<std::byte> memory) {
+Expected<void *> Communicator::registerMemory(Queue &queue,
+                                              std::span<std::byte> memory) {
   std::lock_guard<std::mutex> lock(mutex);
   if (isAborted)
     return abortReason();
   void *registered = nullptr;
-  LOCKSTEP_RETURN_IF_ERROR(awaitEnd(
-      "ncclCommRegister", api.ncclCommRegister(communicator, memory.data(),
-                                               memory.size(), &registered)));
+  LOCKSTEP_RETURN_IF_ERROR(queue.call([&](void *) {
+    return awaitEnd("ncclCommRegister",
+                    api.ncclCommRegister(communicator, memory.data(),
+                                         memory.size(), &registered));
+  }));
   return registered;
 }
 

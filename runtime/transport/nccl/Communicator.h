@@ -34,18 +34,20 @@ public:
   /// it, and exchanges a byte between each two of them, so that later transfers
   /// find all connections. `scratch` is at least `connectionBytes` bytes of the
   /// device, which the caller keeps until the queue has executed the exchange;
-  /// `isExchangeable`: of memory that can be registered. Errors: those of the
+  /// `isExchangeable`: of memory that can be registered, which either all
+  /// executors have, or none. Errors: those of the
   /// library, two executors on one GPU among them, and an abort.
   Status connect(Queue &queue, std::byte *scratch, bool isExchangeable);
   uint64_t connectionBytes() const { return 2 * executors.size(); }
 
-  /// Whether all executors have memory that can be registered, after `connect`:
-  /// both sides of a transfer, or none, must be in registered memory.
-  bool registersMemory() const { return allRegister; }
+  /// Whether the memory of transfers is to be registered, after `connect`:
+  /// either that of both sides of each transfer, or none.
+  bool registersMemory() const { return hasExchangeable; }
   /// Tells the library that later transfers are from and to this memory of the
-  /// device, so that it need not copy what it transfers. Returns what
+  /// queue's device, so that it need not copy what it transfers. Returns what
   /// `forgetMemory` gets before the memory is freed. Error: of the library.
-  Expected<void *> registerMemory(std::span<std::byte> memory);
+  Expected<void *> registerMemory(Queue &queue, std::span<std::byte> memory);
+  /// Waits for other executors that have mapped the memory.
   void forgetMemory(void *registered);
 
   /// Enqueues transfers, all in progress at the same time, whose `peer` is an
@@ -77,7 +79,7 @@ private:
   uint32_t self = 0;
   std::mutex mutex;
   ncclComm_t communicator = nullptr;
-  bool isConnected = false, isAborted = false, allRegister = false;
+  bool isConnected = false, isAborted = false, hasExchangeable = false;
 };
 
 } // namespace lockstep::runtime

@@ -43,10 +43,12 @@ struct NcclApi {
 #undef LOCKSTEP_NCCL_POINTER
 };
 
-/// Earlier libraries are refused, as ncclGetVersion counts. From this one on,
-/// an abort of several communicators in one group waits for none of them before
-/// all are aborted.
-inline constexpr int leastNcclVersion = NCCL_VERSION(2, 22, 3);
+/// Earlier libraries are refused, as ncclGetVersion counts. From 2.22.3 on, an
+/// abort of several communicators in one group waits for none of them before
+/// all are aborted. From this one on, transfers are from and to memory that is
+/// registered; earlier ones access that of another GPU of the process in any
+/// case, which has to be mapped for it.
+inline constexpr int leastNcclVersion = NCCL_VERSION(2, 23, 4);
 
 } // namespace lockstep::runtime
 

@@ -95,10 +95,13 @@ Status NcclTransport::registerMemory(Group &group) {
       !group.communicator->registersMemory())
     return Status::success();
   std::map<std::byte *, std::span<std::byte>> allocations;
+  bool isKnown = true;
   auto add = [&](const std::byte *address) {
+    if (!address)
+      return;
     std::span<std::byte> memory = context.device->exchangeable(address);
-    if (address && !memory.empty())
-      allocations.try_emplace(memory.data(), memory);
+    isKnown &= !memory.empty();
+    allocations.try_emplace(memory.data(), memory);
   };
   for (const Channel &channel : channels)
     if (channel.group == &group)
@@ -107,10 +110,14 @@ Status NcclTransport::registerMemory(Group &group) {
           add(transfer.send);
           add(transfer.receive);
         }
+  if (!isKnown)
+    return systemError("expected transfers from and to memory that other GPUs "
+                       "can map, found other memory");
   for (const auto &[begin, memory] : allocations) {
     void *registered = nullptr;
     LOCKSTEP_RETURN_IF_ERROR(
-        group.communicator->registerMemory(memory).moveTo(registered));
+        group.communicator->registerMemory(*group.exchange->queue, memory)
+            .moveTo(registered));
     group.registered.push_back(registered);
   }
   return Status::success();

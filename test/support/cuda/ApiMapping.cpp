@@ -116,6 +116,8 @@ CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t,
   return withContext([&](Context &) {
     if (!address || !bytes || bytes % unit || flags)
       return CUDA_ERROR_INVALID_VALUE;
+    if (DriverOptions::get().map.happens())
+      return CUDA_ERROR_OUT_OF_MEMORY;
     std::optional<uint64_t> base = MemoryTable::get().reserve(bytes);
     if (!base)
       return CUDA_ERROR_OUT_OF_MEMORY;
@@ -151,6 +153,8 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
           memory == mappings.memories.end() || memory->second->isMapped ||
           memory->second->bytes != bytes)
         return CUDA_ERROR_INVALID_VALUE;
+      if (DriverOptions::get().map.happens())
+        return CUDA_ERROR_NOT_SUPPORTED;
       reservation->memory = memory->first;
       memory->second->isMapped = true;
       return CUDA_SUCCESS;
@@ -170,6 +174,8 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
           access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
           reservation->isAccessible)
         return CUDA_ERROR_INVALID_VALUE;
+      if (DriverOptions::get().map.happens())
+        return CUDA_ERROR_NOT_SUPPORTED;
       if (!MemoryTable::get().commit(
               {address, bytes, &context, /*isMapped=*/true}))
         return CUDA_ERROR_OUT_OF_MEMORY;

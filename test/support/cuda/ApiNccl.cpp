@@ -12,8 +12,6 @@
 #include "RemoteRanks.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -341,6 +339,12 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   };
   if (comm->remote)
     comm->remote->abort();
+  {
+    std::lock_guard own(comm->mutex);
+    for (const auto &[key, memory] : comm->registered)
+      MemoryTable::get().addRegistrations(memory.first, -1);
+    comm->registered.clear();
+  }
   for (auto &[ranks, transfers] : clique.unmatched) {
     std::erase_if(transfers.sends, isOwn);
     std::erase_if(transfers.receives, isOwn);
@@ -352,9 +356,14 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void *memory, size_t bytes,
                               void **handle) {
   DriverOptions::get().calls.add("ncclCommRegister");
+  if (currentContext() != comm->context)
+    return refuse(ncclInvalidUsage, "another GPU is current");
+  if (DriverOptions::get().registration.happens())
+    return refuse(ncclSystemError, "a registration fails, as asked for");
   auto address = reinterpret_cast<uint64_t>(memory);
   std::optional<Allocation> found = MemoryTable::get().find(address, bytes);
-  if (!found || found->context != comm->context || !found->isMapped)
+  if (!found || found->context != comm->context || found->base != address ||
+      !MemoryTable::get().addRegistrations(address, 1))
     return refuse(ncclInvalidArgument,
                   "expected memory of this GPU that can be exported");
   std::lock_guard lock(comm->mutex);
@@ -366,17 +375,13 @@ ncclResult_t ncclCommRegister(const ncclComm_t comm, void *memory, size_t bytes,
 }
 
 ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle) {
+  DriverOptions::get().calls.add("ncclCommDeregister");
   std::lock_guard lock(comm->mutex);
   auto found = comm->registered.find(reinterpret_cast<uint64_t>(handle));
   if (found == comm->registered.end())
     return refuse(ncclInvalidArgument, "no such handle");
-  auto [address, bytes] = found->second;
+  MemoryTable::get().addRegistrations(found->second.first, -1);
   comm->registered.erase(found);
-  // The library would access it.
-  if (!MemoryTable::get().find(address, bytes)) {
-    std::fputs("registered memory has been freed\n", stderr);
-    std::abort();
-  }
   return ncclSuccess;
 }
 

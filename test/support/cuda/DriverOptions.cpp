@@ -38,12 +38,19 @@ split(const char *name, std::string_view text, char separator) {
 static void readFaults(DriverOptions &options, std::string_view text) {
   constexpr const char *name = "LOCKSTEP_CUDA_FAIL";
   const std::pair<std::string_view, Injection &> kinds[] = {
-      {"alloc", options.alloc},     {"load", options.load},
-      {"launch", options.launch},   {"fault", options.fault},
-      {"graph", options.graph},     {"lost", options.lost},
-      {"ecc", options.ecc},         {"transfer", options.transfer},
-      {"product", options.product}, {"refused", options.refused},
-      {"link", options.link}};
+      {"alloc", options.alloc},
+      {"load", options.load},
+      {"launch", options.launch},
+      {"fault", options.fault},
+      {"graph", options.graph},
+      {"lost", options.lost},
+      {"ecc", options.ecc},
+      {"transfer", options.transfer},
+      {"product", options.product},
+      {"refused", options.refused},
+      {"link", options.link},
+      {"map", options.map},
+      {"register", options.registration}};
   while (!text.empty()) {
     std::string_view one = text.substr(0, text.find(','));
     text.remove_prefix(one.size() + (one.size() < text.size() ? 1 : 0));

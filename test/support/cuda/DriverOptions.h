@@ -12,6 +12,9 @@
 //   load:N    the N-th module is refused
 //   launch:N  the N-th launch fails at the call
 //   fault:N   the N-th launch that is executed accesses an illegal address
+//   map:N     the N-th call of cuMemAddressReserve, cuMemMap and
+//             cuMemSetAccess fails
+//   register:N  the N-th registration of memory with NCCL fails
 //   graph:N   there is no memory for the N-th graph
 //   lost:N    with the N-th command that is executed, the device is lost
 //   ecc:N     the same, for an error of its memory
@@ -80,6 +83,7 @@ struct DriverOptions {
   unsigned capability = 90;
   uint64_t memory = uint64_t(8) << 30;
   size_t cudnnVersion = 91900;
+  Injection map, registration;
   Injection alloc, load, launch, fault, graph, lost, ecc, transfer, product,
       refused, link;
   CallCounts calls;

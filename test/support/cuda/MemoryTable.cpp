@@ -5,6 +5,8 @@
 #include "KernelAbi.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -67,6 +69,15 @@ bool MemoryTable::commit(const Allocation &allocation) {
   return true;
 }
 
+bool MemoryTable::addRegistrations(uint64_t base, int count) {
+  std::unique_lock lock(mutex);
+  auto found = allocations.find(base);
+  if (found == allocations.end() || !found->second.isMapped)
+    return false;
+  found->second.registrations += unsigned(count);
+  return true;
+}
+
 void MemoryTable::release(uint64_t base, uint64_t bytes) {
   uint64_t mapped = (bytes + pageBytes - 1) & ~(pageBytes - 1);
   // The addresses stay reserved, without memory.
@@ -79,6 +90,11 @@ uint64_t MemoryTable::free(uint64_t base) {
   auto found = allocations.find(base);
   if (found == allocations.end())
     return 0;
+  // The library would access it.
+  if (found->second.registrations) {
+    std::fputs("memory is freed that is registered with NCCL\n", stderr);
+    std::abort();
+  }
   uint64_t bytes = found->second.bytes;
   release(base, bytes);
   allocations.erase(found);

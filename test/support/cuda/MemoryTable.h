@@ -26,6 +26,8 @@ struct Allocation {
   const void *context = nullptr;
   /// By cuMemMap.
   bool isMapped = false;
+  /// How often NCCL has it registered.
+  unsigned registrations = 0;
 };
 
 class MemoryTable {
@@ -38,6 +40,8 @@ public:
   /// none.
   std::optional<uint64_t> reserve(uint64_t bytes);
   bool commit(const Allocation &allocation);
+  /// Adds to the registrations of an allocation; false if it is not mapped.
+  bool addRegistrations(uint64_t base, int count);
   /// The number of bytes freed; 0 if nothing was allocated there.
   uint64_t free(uint64_t base);
   void freeAll(const void *context);
