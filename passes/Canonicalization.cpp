@@ -29,6 +29,9 @@ void lockstep::addCanonicalizations(RewritePatternSet &patterns,
       op.getCanonicalizationPatterns(patterns, context);
 }
 
-FrozenRewritePatternSet lockstep::freeze(RewritePatternSet &&patterns) {
-  return FrozenRewritePatternSet(std::move(patterns), {wrongPattern});
+FrozenRewritePatternSet lockstep::freeze(RewritePatternSet &&patterns,
+                                         ArrayRef<std::string> disabled) {
+  auto all = llvm::to_vector(disabled);
+  all.push_back(wrongPattern);
+  return FrozenRewritePatternSet(std::move(patterns), all);
 }

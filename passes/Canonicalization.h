@@ -34,9 +34,11 @@ createCanonicalizer(llvm::ArrayRef<std::string> disabled = {},
 void addCanonicalizations(mlir::RewritePatternSet &patterns,
                           llvm::ArrayRef<llvm::StringRef> dialects);
 
-/// Freezes `patterns` without the wrong one. To be used for every set to which
-/// canonicalization patterns were added.
-mlir::FrozenRewritePatternSet freeze(mlir::RewritePatternSet &&patterns);
+/// Freezes `patterns` without the wrong one, and without those whose names are
+/// in `disabled`. To be used for every set to which canonicalization patterns
+/// were added.
+mlir::FrozenRewritePatternSet freeze(mlir::RewritePatternSet &&patterns,
+                                     llvm::ArrayRef<std::string> disabled = {});
 
 } // namespace lockstep
 

@@ -122,24 +122,53 @@ bool shouldFuse(OpOperand *operand) {
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!producer || !consumer)
     return false;
-  // Do not fuse into a product: it reads each element of its operands many
-  // times.
-  if (isProduct(consumer) &&
-      !(isBroadcast(producer) && !getFactors(consumer).first))
-    return false;
-  // The consumer computes what is repeated along one of its dimensions, or is
-  // selected where it is not padding, in each of its iterations.
-  if (repeats(consumer, operand) && !isBroadcast(producer) &&
-      !isCheapToRepeat(producer))
-    return false;
   // Recomputation makes the consumer larger: without a bound, a chain of values
   // that are each used twice (the rounds of a random number generator) would
   // grow exponentially.
-  constexpr size_t kMostAfterRepeating = 16;
-  return producer->hasOneUse() || isBroadcast(producer) ||
-         (isCheapToRepeat(producer) &&
-          consumer.getBody()->getOperations().size() <= kMostAfterRepeating);
+  constexpr unsigned kMostAfterRepeating = 16;
+  bool copies = isBroadcast(producer);
+  if (!producer->hasOneUse() && !copies &&
+      !(isCheapToRepeat(producer) &&
+        llvm::hasNItemsOrLess(*consumer.getBody(), kMostAfterRepeating)))
+    return false;
+  // Do not fuse into a product: it reads each element of its operands many
+  // times.
+  if (isProduct(consumer) && !(copies && !getFactors(consumer).first))
+    return false;
+  // The consumer computes what is repeated along one of its dimensions, or is
+  // selected where it is not padding, in each of its iterations.
+  return copies || !repeats(consumer, operand) || isCheapToRepeat(producer);
 }
+
+/// Upstream's pattern, which asks about each operand whether it could be fused
+/// before it asks whether it should. Most should not, and are asked about again
+/// whenever a producer or user of the operation has changed: the other order
+/// takes half as long.
+struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  static constexpr const char *kUpstream =
+      "(anonymous namespace)::FuseElementwiseOps";
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!shouldFuse(&operand) || !linalg::areElementwiseOpsFusable(&operand))
+        continue;
+      Operation *producer = operand.get().getDefiningOp();
+      FailureOr<linalg::ElementwiseOpFusionResult> fused =
+          linalg::fuseElementwiseOps(rewriter, &operand);
+      if (failed(fused))
+        return failure();
+      // Other users of the producer keep using it.
+      for (auto [value, replacement] : fused->replacements)
+        if (value.getDefiningOp() != producer)
+          rewriter.replaceAllUsesWith(value, replacement);
+      rewriter.eraseOp(op);
+      return success();
+    }
+    return failure();
+  }
+};
 
 /// Whether an element-wise operation only reads tensors that have been given
 /// dimensions of size one, and is read by other computations: it is computed
@@ -291,6 +320,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     if (failed(applyPatterns(getOperation(), freeze(std::move(shapes)))))
       return signalPassFailure();
     RewritePatternSet patterns(context);
+    patterns.add<FuseProducer>(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
     populateFuseExtractsPatterns(patterns);
     populateFuseSlicesPatterns(patterns);
@@ -302,7 +332,8 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     tensor::populateFoldTensorEmptyPatterns(patterns);
     affine::AffineApplyOp::getCanonicalizationPatterns(patterns, context);
     addTensorCanonicalizations(patterns);
-    FrozenRewritePatternSet frozen = freeze(std::move(patterns));
+    FrozenRewritePatternSet frozen =
+        freeze(std::move(patterns), {FuseProducer::kUpstream});
     if (failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();
     // Operations that only transposed are copies afterwards.

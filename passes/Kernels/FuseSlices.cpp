@@ -121,6 +121,12 @@ struct ReadSlice : OpRewritePattern<linalg::GenericOp> {
 
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
+    // Almost all operations read none.
+    if (llvm::none_of(op.getDpsInputs(), [](Value input) {
+          return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                                 tensor::ExtractSliceOp>(input.getDefiningOp());
+        }))
+      return failure();
     if (!lockstep::isElementwise(op) || !op.hasPureTensorSemantics() ||
         llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic))
       return failure();
