@@ -10,18 +10,18 @@
 
 namespace lockstep::runtime::test {
 
-/// `count` simulated devices with seeds from `first`, and the device with
-/// queues on which all tests run, if there is one. Tests of each file have
-/// seeds of their own: devices are shared by seed, and one with a session that
-/// another test has abandoned delays nothing.
+/// The device with queues on which all tests run, if there is one, else `count`
+/// simulated ones with seeds from `first`. Tests of each file have seeds of
+/// their own: devices are shared by seed, and one with a session that another
+/// test has abandoned delays nothing.
 inline std::vector<std::string> devicesWithQueues(unsigned first,
                                                   unsigned count) {
+  if (const char *name = std::getenv("LOCKSTEP_DEVICE");
+      name && *name && std::string_view(name) != "cpu")
+    return {name};
   std::vector<std::string> names;
   for (unsigned i = 0; i < count; ++i)
     names.push_back("simulated:" + std::to_string(first + i));
-  if (const char *name = std::getenv("LOCKSTEP_DEVICE");
-      name && std::string_view(name) != "cpu")
-    names.push_back(name);
   return names;
 }
 

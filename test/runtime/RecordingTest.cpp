@@ -301,10 +301,10 @@ TEST_P(Recording, keepsNoMoreThanItsLimit) {
   for (int64_t iterations : {3, 3, 3, 4, 4, 4, 3})
     run(iterations);
   EXPECT_EQ(session->recording(0).omission, "");
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 2; ++i)
     run(20000);
   EXPECT_EQ(session->recording(0).omission, "");
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 2; ++i)
     run(15000);
   EXPECT_EQ(session->recording(0).omission, "there are too many commands");
   for (int64_t distinct = 0; distinct < 1100; ++distinct)
@@ -331,7 +331,7 @@ TEST_P(Recording, tooManyCommands) {
   p.patch(loop);
   p.ret();
   auto session = p.session({.device = GetParam()});
-  for (int run = 0; run < 3; ++run)
+  for (int run = 0; run < 2; ++run)
     ASSERT_TRUE(session->run("main").ok());
   EXPECT_FALSE(session->recording(0).isRecorded);
   EXPECT_EQ(session->recording(0).obstacle, "there are too many commands");
