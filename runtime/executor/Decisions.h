@@ -21,6 +21,12 @@ inline bool isDecision(const Instruction &instruction) {
          instruction.opcode == Opcode::branchUnless;
 }
 
+/// The type of the value that the host reads at a decision.
+inline artifact::ElementType decisionElement(const Instruction &instruction) {
+  return instruction.opcode == Opcode::loadRegister ? instruction.element
+                                                    : artifact::ElementType::i1;
+}
+
 bool hasDecisions(const Program &program);
 
 /// Why commands of a program cannot be recorded between decisions, with the

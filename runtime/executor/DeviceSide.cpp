@@ -13,19 +13,15 @@ bool DeviceSide::fetch(const Instruction &instruction) {
     return true;
   switch (instruction.opcode) {
   case Opcode::loadRegister:
-  case Opcode::branchUnless: {
-    artifact::ElementType element = instruction.opcode == Opcode::loadRegister
-                                        ? instruction.element
-                                        : artifact::ElementType::i1;
+  case Opcode::branchUnless:
     queue().download(device().scalar->data(),
                      state.program.addresses[instruction.firstAddress].in(
                          replica.bases.data()),
-                     elementSize(element));
+                     elementSize(decisionElement(instruction)));
     if (!state.isInParts())
       return device().recordReady();
     state.queued->recorded->hold(replica.index);
     return false;
-  }
   case Opcode::start:
   case Opcode::barrier:
     return !instruction.plan->isMember(uint32_t(replica.rank)) ||

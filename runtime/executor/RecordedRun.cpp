@@ -62,9 +62,7 @@ ProgramPoint RecordedRun::pointOf(uint32_t index) const {
   ProgramPoint point{replica.pc, std::nullopt, replica.registers};
   const Instruction &next = state.program.code[replica.pc];
   if (isAtDecision(index))
-    point.value = loadInteger(next.opcode == Opcode::loadRegister
-                                  ? next.element
-                                  : artifact::ElementType::i1,
+    point.value = loadInteger(decisionElement(next),
                               queues().replicas[index].scalar->data());
   return point;
 }

@@ -9,19 +9,27 @@
 namespace lockstep::runtime::test {
 namespace {
 
+/// That of the first GPU; null, and a failure, if there is none.
+std::shared_ptr<CudaContext> openContext() {
+  std::shared_ptr<CudaContext> context;
+  Expected<const DriverApi *> api = DriverApi::load();
+  Status status =
+      api ? CudaContext::open(**api, 0).moveTo(context) : api.status();
+  EXPECT_TRUE(status.ok()) << status.message();
+  return context;
+}
+
 /// The blocks of exchanges are begun before those of kernels, also on streams
 /// that have been used before.
 TEST(CudaContexts, StreamsForExchangesHavePriority) {
-  Expected<const DriverApi *> api = DriverApi::load();
-  ASSERT_TRUE(api) << api.status().message();
-  std::shared_ptr<CudaContext> context;
-  ASSERT_TRUE(CudaContext::open(**api, 0).moveTo(context).ok());
+  std::shared_ptr<CudaContext> context = openContext();
+  ASSERT_TRUE(context);
   auto getPriority = reinterpret_cast<decltype(&cuStreamGetPriority)>(::dlsym(
       ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), "cuStreamGetPriority"));
   ASSERT_NE(getPriority, nullptr);
   context->enter();
   int least = 0, greatest = 0;
-  ASSERT_EQ((*api)->cuCtxGetStreamPriorityRange(&least, &greatest),
+  ASSERT_EQ(context->api.cuCtxGetStreamPriorityRange(&least, &greatest),
             CUDA_SUCCESS);
   for (auto use : {QueueUse::Kernels, QueueUse::Exchange, QueueUse::Kernels,
                    QueueUse::Exchange}) {
@@ -43,13 +51,11 @@ uint64_t freeBytes(const DriverApi &api) {
 /// Memory that other GPUs can map begins at an address of its own, and is
 /// released as a whole.
 TEST(CudaContexts, ExportableMemory) {
-  Expected<const DriverApi *> api = DriverApi::load();
-  ASSERT_TRUE(api) << api.status().message();
-  std::shared_ptr<CudaContext> context;
-  ASSERT_TRUE(CudaContext::open(**api, 0).moveTo(context).ok());
+  std::shared_ptr<CudaContext> context = openContext();
+  ASSERT_TRUE(context);
   context->enter();
   ASSERT_TRUE(context->canExport());
-  uint64_t before = freeBytes(**api);
+  uint64_t before = freeBytes(context->api);
   CUdeviceptr usual = 0, exportable = 0;
   ASSERT_TRUE(context->allocate(1000).moveTo(usual).ok());
   ASSERT_TRUE(context->allocateZeroed(1000, CudaContext::MemoryKind::Exportable)
@@ -62,29 +68,27 @@ TEST(CudaContexts, ExportableMemory) {
   EXPECT_TRUE(context->exportable(exportable + whole.size()).empty());
   EXPECT_TRUE(context->exportable(exportable - 1).empty());
   std::vector<std::byte> bytes(1000, std::byte(1));
-  EXPECT_EQ((*api)->cuMemcpyDtoH(bytes.data(), exportable, bytes.size()),
+  EXPECT_EQ(context->api.cuMemcpyDtoH(bytes.data(), exportable, bytes.size()),
             CUDA_SUCCESS);
   EXPECT_EQ(bytes, std::vector<std::byte>(1000));
   context->free(usual);
   context->free(exportable);
   EXPECT_TRUE(context->exportable(exportable).empty());
-  EXPECT_EQ(freeBytes(**api), before);
+  EXPECT_EQ(freeBytes(context->api), before);
 }
 
 TEST(CudaContexts, ExportableMemoryIsLimited) {
-  Expected<const DriverApi *> api = DriverApi::load();
-  ASSERT_TRUE(api) << api.status().message();
-  std::shared_ptr<CudaContext> context;
-  ASSERT_TRUE(CudaContext::open(**api, 0).moveTo(context).ok());
+  std::shared_ptr<CudaContext> context = openContext();
+  ASSERT_TRUE(context);
   context->enter();
-  uint64_t before = freeBytes(**api);
+  uint64_t before = freeBytes(context->api);
   Expected<CUdeviceptr> memory =
       context->allocate(before + 1, CudaContext::MemoryKind::Exportable);
   ASSERT_FALSE(memory);
   EXPECT_NE(memory.status().message().find("out of memory on GPU 0"),
             std::string::npos)
       << memory.status().message();
-  EXPECT_EQ(freeBytes(**api), before);
+  EXPECT_EQ(freeBytes(context->api), before);
 }
 
 } // namespace
