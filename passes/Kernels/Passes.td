@@ -203,9 +203,9 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
     varying results. Small operations share one, and so do larger ones that have
     outer loops in common, if an iteration of these needs only what it computes
     itself, and little enough for a cache: a softmax, or a norm, with what is
-    computed of it. What follows a product is in its kernel, but with `library-products` only a
-    rounding, and with `library-convolutions` the same goes for a convolution.
-    Large operations whose result is exchanged do not wait for others.
+    computed of it. What follows a product is in its kernel, but with
+    `library-products` only a rounding, and with `library-convolutions` the same
+    goes for a convolution. Large operations whose result is exchanged do not wait for others.
     With `merge-updates`, those that update small variables share kernels, too,
     and with `merge-padding` an element-wise operation has the kernel that pads
     its result, and writes it to where that is.
