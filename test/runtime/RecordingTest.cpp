@@ -1,5 +1,6 @@
 //===- RecordingTest.cpp - runs that a device has recorded ----------------===//
 
+#include "Collectives.h"
 #include "Devices.h"
 #include "HangingKernel.h"
 
@@ -339,16 +340,8 @@ TEST_P(Recording, tooManyCommands) {
 
 TEST_P(Recording, sizesThatAreComputed) {
   TestProgram p(2);
-  uint32_t n = p.reg(), all = p.reg();
-  uint32_t count = p.variable("count", ElementType::i64, {}, true);
-  uint32_t a =
-      p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 40);
-  uint32_t r = p.dynamicBuffer(Space::shared, ElementType::f32, {-1},
-                               {int32_t(all)}, 40);
-  uint32_t channel = p.channel();
-  p.loadRegister(n, count);
-  p.start(CollectiveKind::all_gather, Reduction::none, channel, {a}, {r});
-  p.wait(channel);
+  ragged(p, CollectiveKind::all_gather, /*replicas=*/2, /*axis=*/0,
+         /*root=*/-1);
   p.ret();
   auto session = p.session({.device = GetParam()});
   ASSERT_TRUE(session->run("main").ok());
