@@ -321,18 +321,7 @@ private:
       arguments.push_back(loadVector(*input, type, active));
     }
     arguments.push_back(accumulator);
-    auto getIndex = [&](unsigned of) -> Value {
-      Value index =
-          dims[of] ? dims[of]
-                   : Value(arith::ConstantIndexOp::create(builder, loc, 0));
-      index = broadcast(builder, loc, index, lanes);
-      if (of != dim)
-        return index;
-      auto type = cast<VectorType>(index.getType());
-      return arith::AddIOp::create(builder, loc, index,
-                                   vector::StepOp::create(builder, loc, type));
-    };
-    return evaluateBody(builder, op, arguments, lanes, getIndex).front();
+    return evaluateBody(builder, op, arguments, lanes, dims, dim).front();
   }
 
   OpBuilder &builder;

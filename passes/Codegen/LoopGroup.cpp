@@ -118,17 +118,15 @@ bool lockstep::reducesContiguously(const LoopStage &stage) {
     return false;
   unsigned dim = stage.reductionDims.back();
   linalg::GenericOp op = stage.op;
-  return stage.sizes[dim] >= kReductionLanes &&
-         isVectorizableBody(op, /*hasIndices=*/true) && matchCombiner(op) &&
-         readsContiguously(op, dim);
+  return stage.sizes[dim] >= kReductionLanes && isVectorizableBody(op) &&
+         matchCombiner(op) && readsContiguously(op, dim);
 }
 
 bool lockstep::keepsRowInRegisters(const LoopStage &stage, unsigned row) {
   // Half of the 16 registers of AVX2.
   constexpr int64_t mostBytes = 256;
   linalg::GenericOp op = stage.op;
-  if (op.getNumDpsInits() != 1 ||
-      !isVectorizableBody(op, /*hasIndices=*/true) || !matchCombiner(op))
+  if (op.getNumDpsInits() != 1 || !isVectorizableBody(op) || !matchCombiner(op))
     return false;
   OpOperand &init = *op.getDpsInitOperand(0);
   auto type = cast<MemRefType>(init.get().getType());

@@ -221,7 +221,8 @@ void ProductEmitter::emitOperation(linalg::GenericOp op,
       arguments.push_back(memref::LoadOp::create(builder, loc, operand.get(),
                                                  getIndices(map, dimValues)));
   }
-  SmallVector<Value> results = evaluateBody(builder, op, arguments, lanes);
+  SmallVector<Value> results =
+      evaluateBody(builder, op, arguments, lanes, dimValues, columnDim);
   for (auto [init, result] : llvm::zip_equal(op.getDpsInits(), results))
     values[init] = result;
 }

@@ -9,17 +9,16 @@
 using namespace lockstep;
 using namespace mlir;
 
-bool lockstep::isVectorizableBody(linalg::GenericOp op, bool hasIndices) {
+bool lockstep::isVectorizableBody(linalg::GenericOp op) {
   for (Operation &inner : op.getBlock()->without_terminator()) {
-    if (isa<arith::ConstantOp>(inner) ||
-        (hasIndices && isa<linalg::IndexOp>(inner)))
+    if (isa<arith::ConstantOp, linalg::IndexOp>(inner))
       continue;
     if (!OpTrait::hasElementwiseMappableTraits(&inner) ||
         inner.getNumResults() != 1 || inner.getNumRegions() != 0)
       return false;
     for (Type type : llvm::concat<const Type>(inner.getOperandTypes(),
                                               inner.getResultTypes()))
-      if (!isa<FloatType, IntegerType>(type) && !(hasIndices && type.isIndex()))
+      if (!isa<FloatType, IntegerType, IndexType>(type))
         return false;
   }
   return llvm::all_of(op.getBlock()->getTerminator()->getOperandTypes(),
@@ -34,10 +33,11 @@ Value lockstep::broadcast(OpBuilder &builder, Location loc, Value value,
       builder, loc, VectorType::get(lanes, value.getType()), value);
 }
 
-SmallVector<Value>
-lockstep::evaluateBody(OpBuilder &builder, linalg::GenericOp op,
-                       ValueRange arguments, int64_t lanes,
-                       llvm::function_ref<Value(unsigned dim)> getIndex) {
+SmallVector<Value> lockstep::evaluateBody(OpBuilder &builder,
+                                          linalg::GenericOp op,
+                                          ValueRange arguments, int64_t lanes,
+                                          ArrayRef<Value> indices,
+                                          unsigned dim) {
   IRMapping mapping;
   for (auto [argument, value] :
        llvm::zip_equal(op.getBlock()->getArguments(), arguments))
@@ -53,7 +53,16 @@ lockstep::evaluateBody(OpBuilder &builder, linalg::GenericOp op,
       continue;
     }
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-      mapping.map(index.getResult(), getIndex(index.getDim()));
+      Value number = indices[index.getDim()];
+      if (!number)
+        number = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
+      number = broadcast(builder, op.getLoc(), number, lanes);
+      if (index.getDim() == dim)
+        number = arith::AddIOp::create(
+            builder, op.getLoc(), number,
+            vector::StepOp::create(builder, op.getLoc(),
+                                   cast<VectorType>(number.getType())));
+      mapping.map(index.getResult(), number);
       continue;
     }
     OperationState state(inner.getLoc(), inner.getName());

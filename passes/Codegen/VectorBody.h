@@ -7,18 +7,19 @@
 
 namespace lockstep {
 
-/// True if the body is arithmetic on its arguments and on values from outside,
-/// element by element, and if `hasIndices`, on the numbers of iterations.
-bool isVectorizableBody(mlir::linalg::GenericOp op, bool hasIndices = false);
+/// True if the body is arithmetic on its arguments, on values from outside and
+/// on the numbers of iterations, element by element.
+bool isVectorizableBody(mlir::linalg::GenericOp op);
 
 /// Evaluates the body on vectors of `lanes` elements, one for each argument of
 /// the block; returns the yielded vectors. Arguments that are null are not used
-/// by the body. `getIndex` returns the vector of an iteration's numbers along a
-/// dimension, and is null if the body has none.
+/// by the body. `indices` are the numbers of the iteration of the first
+/// element, zero where they are null; the elements are those of the following
+/// iterations along `dim`.
 llvm::SmallVector<mlir::Value>
 evaluateBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
              mlir::ValueRange arguments, int64_t lanes,
-             llvm::function_ref<mlir::Value(unsigned dim)> getIndex = nullptr);
+             llvm::ArrayRef<mlir::Value> indices, unsigned dim);
 
 /// The scalar or vector `value` as a vector.
 mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc,

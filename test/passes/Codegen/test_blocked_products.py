@@ -12,10 +12,11 @@ RANDOM = np.random.default_rng(0)
 TARGETS = kernels.host_targets()
 
 
-def contraction(name, sizes, left, right, out, added=None):
+def contraction(name, sizes, left, right, out, added=None, causal=False):
     """The kernel `name`: the sum of products with these indices, like
     `np.einsum`, plus the tensor with the indices `added`, if any; reductions in
-    the order of `sizes`.
+    the order of `sizes`. With `causal`, the result is minus one where the last
+    of its indices is greater than the one before.
     """
 
     def kind(indices):
@@ -37,13 +38,21 @@ def contraction(name, sizes, left, right, out, added=None):
     if added is not None:
         header += f", %c: {kind(added)}"
         result = "%r"
+        body = "linalg.yield %0 : f32"
+        if causal:
+            body = f"""%i = linalg.index {len(out) - 2} : index
+    %j = linalg.index {len(out) - 1} : index
+    %kept = arith.cmpi sge, %i, %j : index
+    %other = arith.constant -1.0 : f32
+    %1 = arith.select %kept, %0, %other : f32
+    linalg.yield %1 : f32"""
         epilogue = f"""
   %r = linalg.generic {{indexing_maps = [{", ".join(f"affine_map<({', '.join(parallel)}) -> ({', '.join(o)})>" for o in (out, added, out))}],
       iterator_types = [{", ".join(['"parallel"'] * len(out))}]}}
       ins(%p, %c : {kind(out)}, {kind(added)}) outs(%e : {kind(out)}) {{
   ^bb0(%x: f32, %y: f32, %z: f32):
     %0 = arith.addf %x, %y : f32
-    linalg.yield %0 : f32
+    {body}
   }} -> {kind(out)}"""
     return f"""device.kernel @{name}({header}) -> {kind(out)} {{
   %zero = arith.constant 0.0 : f32
@@ -157,3 +166,30 @@ def test_merged_loops_have_the_bits_of_plain_loops():
             shape = [sizes[j] if j in added else 1 for j in out]
             exact = exact + c[0].reshape(shape)
         np.testing.assert_allclose(found[f"p{i}"], exact, atol=1e-3)
+
+
+# One vector with a mask, many rows, packed blocks and partial sums.
+CAUSAL = [
+    ({"m": 5, "n": 7, "k": 9}, "mk", "kn", "mn"),
+    ({"m": 150, "n": 130, "k": 40}, "mk", "nk", "mn"),
+    ({"m": 270, "n": 136, "k": 450}, "mk", "kn", "mn"),
+    ({"m": 17, "n": 40, "k": 4000}, "km", "kn", "mn"),
+    ({"b": 2, "h": 3, "t": 50, "s": 45, "d": 16}, "bthd", "bshd", "bhts"),
+]
+
+
+def test_epilogues_know_the_numbers_of_iterations():
+    """Such as the mask of a causal attention, which is part of the product."""
+    text, arguments = "", {}
+    for i, (sizes, left, right, out) in enumerate(CAUSAL):
+        text += contraction(f"p{i}", sizes, left, right, out, out, causal=True)
+        arguments[f"p{i}"] = [normal(sizes, x) for x in (left, right, out)]
+    found = assert_like_plain_loops(text, arguments)
+    for i, (sizes, left, right, out) in enumerate(CAUSAL):
+        a, b, c = (x.astype(np.float64) for x in arguments[f"p{i}"])
+        exact = np.einsum(f"{left},{right}->{out}", a, b) + c
+        kept = np.tri(*exact.shape[-2:], dtype=bool)
+        exact = np.where(kept, exact, -1)
+        np.testing.assert_allclose(found[f"p{i}"], exact, atol=1e-3)
+    grids = kernels.Module(text, targets=TARGETS[:1])[TARGETS[0]]
+    assert grids["p2"].grid > 1
