@@ -2,12 +2,14 @@
 
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Emit/Elements.h"
+#include "passes/Kernels/AttentionSlices.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 #include "runtime/artifact/GpuAttention.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace lockstep {
@@ -57,30 +59,40 @@ struct ExpandAttention
   using ExpandAttentionPassBase::ExpandAttentionPassBase;
 
   void runOnOperation() override {
-    SmallVector<linalg::AggregatedOpInterface> ops;
+    SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (device::isAttention(op) &&
           cast<DestinationStyleOpInterface>(op).hasPureTensorSemantics())
-        ops.push_back(cast<linalg::AggregatedOpInterface>(op));
+        ops.push_back(op);
     });
     IRRewriter rewriter(&getContext());
-    for (linalg::AggregatedOpInterface op : ops) {
+    for (Operation *op : ops) {
       if (library) {
         std::optional<std::string> found = obstacle.getValue();
         if (obstacle.empty())
           found = findObstacle(op);
         if (!found)
           continue;
-        remark::missed(op.getLoc(), decision(Stage::Kernels, "Attention",
+        remark::missed(op->getLoc(), decision(Stage::Kernels, "Attention",
                                              getOperation().getSymName()))
             << ("generated code instead of cuDNN: " + *found);
       }
-      rewriter.setInsertionPoint(op);
-      FailureOr<SmallVector<Value>> values = op.decomposeOperation(rewriter);
-      if (failed(values))
-        return signalPassFailure();
-      rewriter.replaceOp(op, *values);
+      uint64_t most =
+          mostBytes ? mostBytes : std::numeric_limits<uint64_t>::max();
+      for (Operation *slice : sliceAttention(rewriter, op, most))
+        if (failed(expand(rewriter, slice)))
+          return signalPassFailure();
     }
+  }
+
+  LogicalResult expand(RewriterBase &rewriter, Operation *op) {
+    rewriter.setInsertionPoint(op);
+    FailureOr<SmallVector<Value>> values =
+        cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
+    if (failed(values))
+      return failure();
+    rewriter.replaceOp(op, *values);
+    return success();
   }
 };
 } // namespace

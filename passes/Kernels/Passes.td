@@ -48,7 +48,11 @@ def ExpandAttentionPass : Pass<"expand-attention", "::mlir::func::FuncOp"> {
     With `library`, those that a library of a GPU may compute are kept, and
     become a kernel each, unless there is an `obstacle`:
     `runtime::GpuAttention::findObstacle` knows which ones. Remarks say why
-    others are replaced.
+    others are replaced. With `most-bytes`, one with more bytes of scores
+    becomes a loop over slices of examples, or of heads of one example, so that
+    the scores of one slice take the place of those of the one before. A
+    gradient then computes scores again, instead of finding those of its
+    attention.
 
     ```mlir
     // before
@@ -65,8 +69,13 @@ def ExpandAttentionPass : Pass<"expand-attention", "::mlir::func::FuncOp"> {
                         "a library computes attention">,
                  Option<"obstacle", "obstacle", "std::string",
                         /*default=*/"\"\"",
-                        "why it computes none nevertheless">];
-  let dependentDialects = ["::lockstep::device::DeviceDialect"];
+                        "why it computes none nevertheless">,
+                 Option<"mostBytes", "most-bytes", "uint64_t",
+                        /*default=*/"0",
+                        "bytes of the scores that are computed at a time, or "
+                        "of one head if it has more; 0: any number">];
+  let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {

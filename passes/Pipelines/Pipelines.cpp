@@ -130,10 +130,19 @@ static bool isForGpus(const CompileOptions &options) {
   });
 }
 
+/// By default, how many bytes of scores an attention has at a time. Those on a
+/// processor stay in its caches; products of fewer heads would not occupy a
+/// GPU.
+constexpr uint64_t kScoresOnProcessor = uint64_t(16) << 20,
+                   kScoresOnGpu = uint64_t(128) << 20;
+
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   bool isForGpus = ::isForGpus(options);
   ExpandAttentionPassOptions attention;
   attention.library = options.libraryAttention;
+  if (options.optimize)
+    attention.mostBytes = options.attentionBytes.value_or(
+        isForGpus ? kScoresOnGpu : kScoresOnProcessor);
   if (!isForGpus)
     attention.obstacle = "expected targets that are GPUs alone, found others";
   pm.addNestedPass<func::FuncOp>(createExpandAttentionPass(attention));

@@ -80,6 +80,10 @@ struct CompileOptions {
   bool libraryConvolutions = false;
   /// On GPUs, let cuDNN compute attention, where it can.
   bool libraryAttention = false;
+  /// Bytes of the scores that generated code has at a time of an attention, or
+  /// of one head if it has more (part of -O2); 0: of all heads; none: as many
+  /// as suit the targets.
+  std::optional<uint64_t> attentionBytes;
   /// The program that assembles the code for GPUs, in addition to PTX; empty:
   /// none does.
   std::string ptxas;

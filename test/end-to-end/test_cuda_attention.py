@@ -145,6 +145,21 @@ def test_forms(attention, dtype):
         assert again[name].tobytes() == values.tobytes(), name
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("size", [1, 40_000])
+def test_slices(attention, dtype, size):
+    """One head at a time, or some examples and what is left."""
+    make, run = attention
+    forms = FORMS | {"several": ("x, y, z", [(5, 40, 2, 8)], {}, False)}
+    make(dtype, forms)
+    expected, _ = run("--attention-bytes=0", device="cpu")
+    tolerance = 6 * max(float(ml_dtypes.finfo(np.dtype(dtype)).eps), 1e-6)
+    for device in ("cpu", "cuda"):
+        found, calls = run(f"--attention-bytes={size}", device=device)
+        assert calls == 0
+        check(found, expected, forms, tolerance)
+
+
 def test_one_position(attention):
     """The library computes such an attention, but not its gradient."""
     make, run = attention

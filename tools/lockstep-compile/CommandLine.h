@@ -147,13 +147,20 @@ struct CommandLine {
       "attention",
       cl::desc("what computes lockstep.dot_product_attention on GPUs"),
       cl::values(clEnumValN(Attention::Generated, "generated",
-                            "generated code, which stores a score for each "
-                            "pair of positions (default)"),
+                            "generated code, which stores the scores of some "
+                            "heads at a time (default)"),
                  clEnumValN(Attention::Cudnn, "cudnn",
                             "cuDNN, which the run then needs, and which "
                             "stores none; generated code for what it does not "
                             "support")),
       cl::init(Attention::Generated), cl::cat(category)};
+  cl::opt<uint64_t> attentionBytes{
+      "attention-bytes",
+      cl::desc("bytes of the scores that generated code has at a time of a "
+               "lockstep.dot_product_attention, or of one head if it has more; "
+               "0: of all heads. By default, 16 MiB, and 128 MiB if all "
+               "targets are GPUs; part of -O2"),
+      cl::value_desc("N"), cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas",
       cl::desc("also assemble the code for GPUs by NVIDIA's ptxas, so that a "

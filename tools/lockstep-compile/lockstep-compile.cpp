@@ -195,6 +195,8 @@ int main(int argc, char **argv) {
   options.libraryProducts = line.products == Products::CublasLt;
   options.libraryConvolutions = line.convolutions == Convolutions::Cudnn;
   options.libraryAttention = line.attention == Attention::Cudnn;
+  if (line.attentionBytes.getNumOccurrences())
+    options.attentionBytes = line.attentionBytes;
   options.ptxas = line.ptxas;
   options.topology = line.topology;
   options.overlap = line.overlap;
