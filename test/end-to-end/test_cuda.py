@@ -81,6 +81,52 @@ def test_nccl(gpu, losses, examples, compiled, executors, replicas):
         assert one == several
 
 
+# NCCL reduces in an order of its own, where each executor has one operand, or
+# a power of two.
+@pytest.mark.parametrize(
+    "executors,replicas,shards,function",
+    [
+        (2, 2, "off", "ncclAllReduce"),
+        (4, 4, "off", "ncclAllReduce"),
+        (3, 6, "off", "ncclAllReduce"),
+        (4, 4, "on", "ncclReduceScatter"),
+        (2, 6, "off", None),
+    ],
+)
+def test_nccl_reduces(
+    gpu, losses, examples, compiled, tmp_path, executors, replicas, shards, function
+):  # fmt: skip
+    artifact = compiled(
+        "digits-mlp",
+        f"--replicas={replicas}",
+        f"--shard-update={shards}",
+        TARGETS,
+    )
+    example, calls = examples("digits-mlp"), tmp_path / "calls"
+    run = [gpu, artifact, example, 6, "--device=cuda"]
+    one = losses(*run)
+    found = []
+    for options in [], ["--no-recording"]:
+        calls.unlink(missing_ok=True)
+        several = losses(
+            *run,
+            "--transport=nccl:reduce",
+            f"--executors={executors}",
+            *options,
+            LOCKSTEP_CUDA_DEVICES=str(executors),
+            LOCKSTEP_CUDA_SEED=str(1 + len(found)),
+            LOCKSTEP_CUDA_CALLS=str(calls),
+        )
+        found.append(several)
+        if function:
+            assert count(calls, function) >= executors
+        else:
+            assert several == one
+            assert count(calls, "ncclAllReduce") == 0
+    assert found[0] == found[1]
+    assert found[0] == pytest.approx(one, rel=1e-5)
+
+
 # Processes share the code that the stand-in makes of kernels.
 def test_code_is_cached(gpu, examples, compiled, tmp_path):
     artifact = compiled("digits-mlp", "--replicas=1", TARGETS)
@@ -154,6 +200,7 @@ def test_check(tools, gpu, tmp_path):
         ), text
     assert "digits-mlp, steps=30: accuracy 0." in text
     assert "two executors, nccl, 2 GPUs: the metrics of one" in text
+    assert "two executors, nccl:reduce, 2 GPUs: the metrics of one" in text
     assert text.endswith("wrong: nothing\n")
 
 

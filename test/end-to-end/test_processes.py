@@ -355,8 +355,8 @@ def test_processes_must_have_the_same_executors(
         ("mpi:2", "transport 'mpi:2': expected no options, found '2'"),
         (
             "nccl:tcp",
-            "transport 'nccl:tcp': expected 'nccl:threads' or 'nccl:mpi', "
-            "found 'nccl:tcp'",
+            "transport 'nccl:tcp': expected 'nccl:threads' or 'nccl:mpi', the "
+            "same with ',reduce', or 'nccl:reduce', found 'nccl:tcp'",
         ),
     ],
 )
@@ -423,9 +423,40 @@ def test_under_address_sanitizer(examples, compiled, processes, tmp_path):
     assert found.stdout.splitlines()[1:] == expected.stdout.splitlines()[1:]
 
 
+#: Lets the second process use another transport.
+REDUCING_IN_ONE = """
+import os, sys
+command = sys.argv[1:]
+if os.environ["OMPI_COMM_WORLD_RANK"] == "1":
+    command = [word.replace("nccl:mpi", "nccl:mpi,reduce") for word in command]
+os.execv(command[0], command)
+"""
+
+
+@pytest.mark.skipif(CHECKS_MEMORY, reason="accesses are checked on CPUs alone")
+def test_processes_agree_on_who_reduces(tools, examples, compiled, processes):
+    standin = tools.folder.parent / "lib" / "cuda-standin"
+    if not (standin / "libnccl.so.2").exists():
+        pytest.skip("the stand-in for CUDA's driver is not built")
+    done = processes.run(
+        2, compiled("digits-mlp", f"--replicas={REPLICAS}", "--target=sm_90a"),
+        *usual(examples, compiled, "--steps=1")[1:],
+        "--device=cuda", "--transport=nccl:mpi",
+        program=[sys.executable, "-c", REDUCING_IN_ONE], check=False,
+        LD_LIBRARY_PATH=str(standin), LOCKSTEP_CUDA_DEVICES="2",
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert (
+        "must have the same transport: found 'nccl:mpi,reduce' in executor 1 "
+        "(ranks 2-3), 'nccl:mpi' in executor 0 (ranks 0-1)"
+    ) in done.stderr
+
+
 # A GPU for each process: messages of hosts by MPI, or data by NCCL.
 @pytest.mark.skipif(CHECKS_MEMORY, reason="accesses are checked on CPUs alone")
-@pytest.mark.parametrize("transport", ["mpi", "nccl", "nccl:mpi"])
+@pytest.mark.parametrize(
+    "transport", ["mpi", "nccl", "nccl:mpi", "nccl:reduce", "nccl:mpi,reduce"]
+)
 def test_gpus_of_several_processes(
     tools, examples, compiled, processes, tmp_path, transport
 ):

@@ -24,8 +24,10 @@ constexpr uint64_t smallBytes = 256 * 1024;
 class StepPlanner {
 public:
   StepPlanner(const CollectivePlan &plan, const Peers &peers,
-              ChannelMembers &members, std::byte *scratch)
-      : plan(plan), peers(peers), members(members), scratch(scratch) {}
+              ChannelMembers &members, std::byte *scratch,
+              ReducesElements reduces)
+      : plan(plan), peers(peers), members(members), scratch(scratch),
+        reduces(reduces) {}
 
   ExchangeSteps run() {
     if (plan.properties().isReduction)
@@ -36,8 +38,8 @@ public:
       planGathers();
     std::erase_if(result.steps, [](const ExchangeStep &step) {
       return step.packing.empty() && step.transfers.empty() &&
-             step.reductions.empty() && step.copies.empty() &&
-             step.clears.empty();
+             step.libraryReductions.empty() && step.reductions.empty() &&
+             step.copies.empty() && step.clears.empty();
     });
     return std::move(result);
   }
@@ -193,8 +195,47 @@ private:
         reduceForAll(range);
   }
 
+  /// Whether the library reduces what all executors contribute, which is the
+  /// same decision in all of them: they have the same program, and so memories
+  /// that overlap in the same manner.
+  bool leavesToLibrary(const ReduceRange &range,
+                       const Contributions &contributions,
+                       bool isScattered) const {
+    if (!reduces || range.elements == 0 ||
+        range.resultSize != range.functions->elementSize ||
+        !reduces(range.element, plan.reduction))
+      return false;
+    if (!std::ranges::all_of(peers.all, [&](const Peer &peer) {
+          return isScattered
+                     ? peer.count == 1
+                     : contributions.arePartial || contributorsOf(peer) == 1;
+        }))
+      return false;
+    const std::byte *operand = contributions.own.front(),
+                    *result = resultsOf(range).front();
+    uint64_t bytes = range.elements * range.resultSize,
+             operandBytes = isScattered ? bytes * peerCount() : bytes;
+    return (operand == result && !isScattered) ||
+           operand + operandBytes <= result || result + bytes <= operand;
+  }
+
+  void addLibraryReduction(ExchangeStep &step, const ReduceRange &range,
+                           const Contributions &contributions,
+                           bool isScattered) {
+    std::vector<std::byte *> results = resultsOf(range);
+    step.libraryReductions.push_back(
+        {range.element, plan.reduction, isScattered, range.elements,
+         contributions.own.front(), results.front()});
+    for (size_t i = 1; i < results.size(); ++i)
+      addCopy(step, results[i], results.front(),
+              range.elements * range.resultSize);
+  }
+
   void reduceForAll(const ReduceRange &range) {
     Contributions contributions = contributionsTo(range, range.elements);
+    if (leavesToLibrary(range, contributions, /*isScattered=*/false))
+      return addLibraryReduction(step(1), range, contributions,
+                                 /*isScattered=*/false);
     Part whole{0, range.elements};
     // Two executors exchange the same bytes in one transfer as in two.
     bool isSmall = peerCount() == 2 ||
@@ -237,6 +278,9 @@ private:
   void reduceScatter(const ReduceRange &range) {
     Contributions contributions =
         contributionsTo(range, range.elements * uint64_t(plan.members.size()));
+    if (leavesToLibrary(range, contributions, /*isScattered=*/true))
+      return addLibraryReduction(step(1), range, contributions,
+                                 /*isScattered=*/true);
     auto sliceOf = [&](uint32_t position) {
       return Part{position * range.elements, range.elements};
     };
@@ -388,6 +432,7 @@ private:
   const Peers &peers;
   ChannelMembers &members;
   std::byte *const scratch;
+  const ReducesElements reduces;
   ExchangeSteps result;
 };
 
@@ -400,8 +445,9 @@ bool canPlanExchange(const CollectivePlan &plan) {
 }
 
 ExchangeSteps planExchange(const CollectivePlan &plan, const Peers &peers,
-                           ChannelMembers &members, std::byte *scratch) {
-  return StepPlanner(plan, peers, members, scratch).run();
+                           ChannelMembers &members, std::byte *scratch,
+                           ReducesElements reduces) {
+  return StepPlanner(plan, peers, members, scratch, reduces).run();
 }
 
 } // namespace lockstep::runtime

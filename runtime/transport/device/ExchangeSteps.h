@@ -18,6 +18,9 @@
 // operands. Results of other collectives are received in place, where their
 // bytes are contiguous.
 //
+// On request, the library that transfers also reduces: where each executor has
+// one operand, or one partial result, in the library's own order.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_EXCHANGESTEPS_H
@@ -52,6 +55,20 @@ struct StepReduction {
   std::vector<std::byte *> results;
 };
 
+/// A reduction of one operand of each executor by the library that transfers.
+struct LibraryReduction {
+  artifact::ElementType element{};
+  artifact::Reduction reduction{};
+  /// Each executor gets a part of the result: that of its index in
+  /// `Peers::all`.
+  bool isScattered = false;
+  /// Of the result of one executor.
+  uint64_t elements = 0;
+  /// The same memory if it is reduced in place, or disjoint.
+  const std::byte *operand = nullptr;
+  std::byte *result = nullptr;
+};
+
 /// Its fields are executed in this order.
 struct ExchangeStep {
   struct Clear {
@@ -62,6 +79,7 @@ struct ExchangeStep {
   std::vector<RowCopy> packing;
   /// All in progress at the same time.
   std::vector<Transfer> transfers;
+  std::vector<LibraryReduction> libraryReductions;
   std::vector<StepReduction> reductions;
   std::vector<RowCopy> copies;
   /// Results without a source, which are set to 0.
@@ -83,12 +101,17 @@ inline constexpr uint64_t scratchAlignment = 256;
 /// they are for the host.
 bool canPlanExchange(const CollectivePlan &plan);
 
+/// Whether the library that transfers also reduces elements of a type.
+using ReducesElements = bool (*)(artifact::ElementType, artifact::Reduction);
+
 /// Plans the steps of the executor `peers.self`. `members` has the addresses of
 /// its members' memories. `scratch`, aligned to `scratchAlignment`, is only
 /// used to compute addresses, so that a first call may find out how many bytes
-/// are needed.
+/// are needed. `reduces` is the same for all executors; null: the library
+/// reduces nothing.
 ExchangeSteps planExchange(const CollectivePlan &plan, const Peers &peers,
-                           ChannelMembers &members, std::byte *scratch);
+                           ChannelMembers &members, std::byte *scratch,
+                           ReducesElements reduces = nullptr);
 
 } // namespace lockstep::runtime
 

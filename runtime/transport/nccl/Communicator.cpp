@@ -45,6 +45,10 @@ void Communicator::abort(std::span<Communicator *const> communicators) {
   api->ncclGroupEnd();
 }
 
+static bool isAccepted(ncclResult_t result) {
+  return result == ncclSuccess || result == ncclInProgress;
+}
+
 /// A call on a communicator that does not block returns before it has ended.
 Status Communicator::awaitEnd(std::string_view call, ncclResult_t result) {
   constexpr auto pause = std::chrono::microseconds(50);
@@ -167,7 +171,7 @@ Status Communicator::connect(Queue &queue, std::byte *scratch,
     }
   LOCKSTEP_RETURN_IF_ERROR(queue.call([&](void *stream) {
     LOCKSTEP_RETURN_IF_ERROR(initialize());
-    return transfer(stream, transfers);
+    return transfer(stream, transfers, {});
   }));
   LOCKSTEP_RETURN_IF_ERROR(agreeOnMemory(isExchangeable));
   isConnected = true;
@@ -183,9 +187,8 @@ Status Communicator::check() {
   if (ncclResult_t asked = api.ncclCommGetAsyncError(communicator, &result);
       asked != ncclSuccess)
     result = asked;
-  return result == ncclSuccess || result == ncclInProgress
-             ? Status::success()
-             : api.error("a transfer that was enqueued", result);
+  return isAccepted(result) ? Status::success()
+                            : api.error("a transfer that was enqueued", result);
 }
 
 Status Communicator::abortReason() const {
@@ -218,11 +221,65 @@ void Communicator::forgetMemory(void *registered) {
 }
 
 //===----------------------------------------------------------------------===//
-// Transfers
+// Transfers and reductions
 //===----------------------------------------------------------------------===//
 
-Status Communicator::transfer(void *native,
-                              std::span<const Transfer> transfers) {
+using artifact::ElementType;
+using artifact::Reduction;
+
+/// None: the library has no such elements.
+static std::optional<ncclDataType_t> typeOf(ElementType element) {
+  switch (element) {
+  case ElementType::i8:
+    return ncclInt8;
+  case ElementType::i32:
+    return ncclInt32;
+  case ElementType::i64:
+    return ncclInt64;
+  case ElementType::u8:
+    return ncclUint8;
+  case ElementType::u32:
+    return ncclUint32;
+  case ElementType::u64:
+    return ncclUint64;
+  case ElementType::f16:
+    return ncclFloat16;
+  case ElementType::bf16:
+    return ncclBfloat16;
+  case ElementType::f32:
+    return ncclFloat32;
+  case ElementType::f64:
+    return ncclFloat64;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// None: the library has no such reduction, or one that may lose a NaN.
+static std::optional<ncclRedOp_t> operationOf(ElementType element,
+                                              Reduction reduction) {
+  bool isFloat = element == ElementType::f16 || element == ElementType::bf16 ||
+                 element == ElementType::f32 || element == ElementType::f64;
+  switch (reduction) {
+  case Reduction::sum:
+    return ncclSum;
+  case Reduction::product:
+    return ncclProd;
+  case Reduction::min:
+    return isFloat ? std::nullopt : std::optional(ncclMin);
+  case Reduction::max:
+    return isFloat ? std::nullopt : std::optional(ncclMax);
+  default:
+    return std::nullopt;
+  }
+}
+
+bool Communicator::reducesElements(ElementType element, Reduction reduction) {
+  return typeOf(element) && operationOf(element, reduction);
+}
+
+Status Communicator::transfer(void *native, std::span<const Transfer> transfers,
+                              std::span<const LibraryReduction> reductions) {
   auto *stream = static_cast<cudaStream_t>(native);
   std::string_view call = "ncclGroupStart";
   ncclResult_t result = api.ncclGroupStart();
@@ -234,24 +291,34 @@ Status Communicator::transfer(void *native,
                                       int(next.peer), communicator, stream)
                        : api.ncclRecv(next.receive, next.bytes, ncclInt8,
                                       int(next.peer), communicator, stream);
-    if (result != ncclSuccess && result != ncclInProgress)
+    if (!isAccepted(result))
       break;
+  }
+  for (const LibraryReduction &next : reductions) {
+    if (!isAccepted(result))
+      break;
+    call = next.isScattered ? "ncclReduceScatter" : "ncclAllReduce";
+    auto reduce = next.isScattered ? api.ncclReduceScatter : api.ncclAllReduce;
+    result = reduce(
+        next.operand, next.result, next.elements, *typeOf(next.element),
+        *operationOf(next.element, next.reduction), communicator, stream);
   }
   // A group ends also after an error.
   ncclResult_t end = api.ncclGroupEnd();
-  if (result == ncclSuccess || result == ncclInProgress) {
+  if (isAccepted(result)) {
     call = "ncclGroupEnd";
     result = end;
   }
   return awaitEnd(call, result);
 }
 
-Status Communicator::exchange(Queue &queue,
-                              std::span<const Transfer> transfers) {
+Status Communicator::exchange(Queue &queue, std::span<const Transfer> transfers,
+                              std::span<const LibraryReduction> reductions) {
   std::lock_guard<std::mutex> lock(mutex);
   if (isAborted || !communicator)
     return abortReason();
-  return queue.call([&](void *stream) { return transfer(stream, transfers); });
+  return queue.call(
+      [&](void *stream) { return transfer(stream, transfers, reductions); });
 }
 
 } // namespace lockstep::runtime

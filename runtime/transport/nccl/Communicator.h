@@ -50,9 +50,16 @@ public:
   /// Waits for other executors that have mapped the memory.
   void forgetMemory(void *registered);
 
-  /// Enqueues transfers, all in progress at the same time, whose `peer` is an
-  /// index in the executors.
-  Status exchange(Queue &queue, std::span<const Transfer> transfers);
+  /// Whether the library reduces elements of a type as the runtime does, but
+  /// for the order: it has no 16-bit integers, and its smallest and largest
+  /// floats may leave out NaN.
+  static bool reducesElements(artifact::ElementType element,
+                              artifact::Reduction reduction);
+
+  /// Enqueues transfers, whose `peer` is an index in the executors, and
+  /// reductions, all in progress at the same time.
+  Status exchange(Queue &queue, std::span<const Transfer> transfers,
+                  std::span<const LibraryReduction> reductions);
 
   /// The library's error of a transfer that has been enqueued.
   Status check();
@@ -68,7 +75,8 @@ private:
   Expected<ncclUniqueId> agreeOnId();
   Status agreeOnMemory(bool isExchangeable);
   Status abortReason() const;
-  Status transfer(void *stream, std::span<const Transfer> transfers);
+  Status transfer(void *stream, std::span<const Transfer> transfers,
+                  std::span<const LibraryReduction> reductions);
   /// The result of a call, which may still be in progress.
   Status awaitEnd(std::string_view call, ncclResult_t result);
 

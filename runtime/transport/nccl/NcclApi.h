@@ -29,7 +29,9 @@ namespace lockstep::runtime {
   X(ncclGroupStart)                                                            \
   X(ncclGroupEnd)                                                              \
   X(ncclSend)                                                                  \
-  X(ncclRecv)
+  X(ncclRecv)                                                                  \
+  X(ncclAllReduce)                                                             \
+  X(ncclReduceScatter)
 
 struct NcclApi {
   /// The library of this machine. Errors: there is none, or it is too old.

@@ -3,7 +3,7 @@
 // A plugin for executors on GPUs. Their data goes from GPU to GPU; messages
 // between hosts, which carry what NCCL cannot, such as values of dynamic size,
 // are those of another transport: "nccl:mpi" for several processes, else
-// "nccl:threads".
+// "nccl:threads". With "nccl:reduce" or "nccl:mpi,reduce", NCCL also reduces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,11 @@ namespace {
 
 class NcclFactory final : public ExchangeFactory {
 public:
-  NcclFactory(const NcclApi &api, std::shared_ptr<TransportFactory> host)
-      : api(api), host(std::move(host)),
-        fullName(fmt::format("nccl:{}", this->host->name())) {}
+  NcclFactory(const NcclApi &api, std::shared_ptr<TransportFactory> host,
+              bool reduces)
+      : api(api), host(std::move(host)), reduces(reduces),
+        fullName(fmt::format("nccl:{}{}", this->host->name(),
+                             reduces ? ",reduce" : "")) {}
 
   std::string_view name() const override { return fullName; }
   ProcessPlace place() const override { return host->place(); }
@@ -58,7 +60,8 @@ private:
     std::weak_ptr<Communicators> &entry = known[&inbox];
     std::shared_ptr<Communicators> communicators = entry.lock();
     if (!communicators) {
-      communicators = std::make_shared<Communicators>(api, inbox.network);
+      communicators =
+          std::make_shared<Communicators>(api, inbox.network, reduces);
       entry = communicators;
     }
     return communicators;
@@ -66,6 +69,7 @@ private:
 
   const NcclApi &api;
   const std::shared_ptr<TransportFactory> host;
+  const bool reduces;
   const std::string fullName;
   std::mutex mutex;
   std::map<const NetworkInbox *, std::weak_ptr<Communicators>> known;
@@ -79,21 +83,29 @@ extern "C" __attribute__((visibility("default"))) void
 lockstepOpenTransport(std::string_view options, uint32_t /*user*/,
                       std::unique_ptr<TransportFactory> &transport,
                       Status &status) {
-  if (!options.empty() && options != "mpi" && options != "threads") {
+  constexpr std::string_view reduce = "reduce", also = ",reduce";
+  std::string_view carrier = options;
+  bool reduces = carrier == reduce || carrier.ends_with(also);
+  if (reduces)
+    carrier.remove_suffix(carrier == reduce ? reduce.size() : also.size());
+  if (options != reduce && !options.empty() && carrier != "mpi" &&
+      carrier != "threads") {
     status = invalidArgument(fmt::format(
-        "expected 'nccl:threads' or 'nccl:mpi', found 'nccl:{}'", options));
+        "expected 'nccl:threads' or 'nccl:mpi', the same with ',reduce', or "
+        "'nccl:reduce', found 'nccl:{}'",
+        options));
     return;
   }
-  if (options.empty())
-    options = isOneOfSeveralProcesses() ? "mpi" : "threads";
+  if (carrier.empty())
+    carrier = isOneOfSeveralProcesses() ? "mpi" : "threads";
   Expected<const NcclApi *> api = NcclApi::load();
   if (!api) {
     status = api.status();
     return;
   }
-  Expected<std::shared_ptr<TransportFactory>> host = openTransport(options);
+  Expected<std::shared_ptr<TransportFactory>> host = openTransport(carrier);
   if (host)
-    transport = std::make_unique<NcclFactory>(**api, std::move(*host));
+    transport = std::make_unique<NcclFactory>(**api, std::move(*host), reduces);
   else
     status = host.status();
 }

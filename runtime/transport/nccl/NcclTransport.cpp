@@ -43,6 +43,14 @@ NcclTransport::create(TransportContext context,
   return std::unique_ptr<DeviceTransport>(std::move(transport));
 }
 
+ExchangeSteps NcclTransport::planSteps(const CollectivePlan &plan,
+                                       Channel &channel,
+                                       std::byte *scratch) const {
+  return planExchange(plan, channel.peers, channel.members, scratch,
+                      communicators->reduces ? Communicator::reducesElements
+                                             : nullptr);
+}
+
 Status NcclTransport::addChannel(const CollectivePlan &plan) {
   while (plan.channel >= channels.size())
     channels.emplace_back();
@@ -64,10 +72,8 @@ Status NcclTransport::addChannel(const CollectivePlan &plan) {
   channel.end = &group.exchange->ends.emplace_back(0);
   // This plan is only measured.
   auto *anywhere = reinterpret_cast<std::byte *>(scratchAlignment);
-  group.scratchBytes =
-      std::max(group.scratchBytes,
-               planExchange(plan, channel.peers, channel.members, anywhere)
-                   .scratchBytes);
+  group.scratchBytes = std::max(
+      group.scratchBytes, planSteps(plan, channel, anywhere).scratchBytes);
   return Status::success();
 }
 
@@ -79,8 +85,8 @@ Status NcclTransport::planChannels() {
   for (const CollectivePlan *plan : context.plans)
     if (isOwn(*plan)) {
       Channel &channel = channels[plan->channel];
-      channel.steps = planExchange(*plan, channel.peers, channel.members,
-                                   channel.group->scratch->block(0));
+      channel.steps =
+          planSteps(*plan, channel, channel.group->scratch->block(0));
     }
   return Status::success();
 }
@@ -105,11 +111,16 @@ Status NcclTransport::registerMemory(Group &group) {
   };
   for (const Channel &channel : channels)
     if (channel.group == &group)
-      for (const ExchangeStep &step : channel.steps.steps)
+      for (const ExchangeStep &step : channel.steps.steps) {
         for (const Transfer &transfer : step.transfers) {
           add(transfer.send);
           add(transfer.receive);
         }
+        for (const LibraryReduction &reduction : step.libraryReductions) {
+          add(reduction.operand);
+          add(reduction.result);
+        }
+      }
   if (!isKnown)
     return systemError("expected transfers from and to memory that other GPUs "
                        "can map, found other memory");
@@ -170,9 +181,9 @@ Status NcclTransport::execute(Channel &channel, const CollectivePlan &plan) {
   for (const ExchangeStep &step : channel.steps.steps) {
     for (const RowCopy &rows : step.packing)
       queue.copy(rows);
-    if (!step.transfers.empty())
-      LOCKSTEP_RETURN_IF_ERROR(
-          channel.group->communicator->exchange(queue, step.transfers));
+    if (!step.transfers.empty() || !step.libraryReductions.empty())
+      LOCKSTEP_RETURN_IF_ERROR(channel.group->communicator->exchange(
+          queue, step.transfers, step.libraryReductions));
     for (const StepReduction &reduction : step.reductions)
       queue.reduce({reduction.element, plan.reduction,
                     reduction.keepsAccumulators, reduction.elements,

@@ -21,11 +21,14 @@ namespace lockstep::runtime {
 /// group of ranks.
 class Communicators {
 public:
-  Communicators(const NcclApi &api, Network &network)
-      : api(api), network(network) {}
+  /// `reduces`: whether NCCL also reduces, instead of the executors.
+  Communicators(const NcclApi &api, Network &network, bool reduces)
+      : reduces(reduces), api(api), network(network) {}
   /// That of the members of a collective, which is created at the first call.
   std::shared_ptr<Communicator> get(const CollectivePlan &plan,
                                     const Peers &peers);
+
+  const bool reduces;
 
 private:
   const NcclApi &api;
@@ -36,9 +39,10 @@ private:
 
 /// Executors send each other the operands and results of collectives by NCCL,
 /// and execute reductions themselves (ExchangeSteps.h), so that results have
-/// the bits of one executor. Collectives of one group execute one after the
-/// other on a queue of their own, in the order in which they are started: that
-/// of the program, which is the same in all executors.
+/// the bits of one executor, unless NCCL is asked to reduce, too. Collectives
+/// of one group execute one after the other on a queue of their own, in the
+/// order in which they are started: that of the program, which is the same in
+/// all executors.
 class NcclTransport final : public DeviceTransport {
 public:
   /// Errors: a member that no executor has, out of memory or queues of the
@@ -96,6 +100,8 @@ private:
   bool isOwn(const CollectivePlan &plan) const {
     return plan.localCount > 0 && !plan.isLocal() && accepts(plan);
   }
+  ExchangeSteps planSteps(const CollectivePlan &plan, Channel &channel,
+                          std::byte *scratch) const;
   Status addChannel(const CollectivePlan &plan);
   Status planChannels();
   Status execute(Channel &channel, const CollectivePlan &plan);

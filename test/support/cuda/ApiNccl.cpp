@@ -9,6 +9,7 @@
 
 #include "Api.h"
 #include "MemoryTable.h"
+#include "NcclReduction.h"
 #include "RemoteRanks.h"
 
 #include <algorithm>
@@ -17,11 +18,6 @@
 #include <map>
 #include <string>
 #include <thread>
-
-// Names of its functions have the visibility of the driver's.
-#pragma GCC visibility push(default)
-#include <nccl.h>
-#pragma GCC visibility pop
 
 using namespace lockstep::standin;
 
@@ -123,6 +119,8 @@ struct Call {
   int peer = 0;
   CUstream stream = nullptr;
   bool isRegistered = false;
+  /// Null: a transfer with `peer`.
+  std::shared_ptr<NcclReduction> reduction = nullptr;
 };
 
 struct Group {
@@ -137,8 +135,27 @@ Group &currentGroup() {
 
 ncclResult_t addCall(Call call) {
   ncclComm &comm = *call.comm;
+  Stream *stream = Driver::get().streams.find(call.stream);
+  if (!stream || stream->context != comm.context)
+    return refuse(ncclInvalidArgument, "the stream is not of this GPU");
+  if (currentContext() != comm.context)
+    return refuse(ncclInvalidUsage, "another GPU is current");
+  if (currentGroup().depth == 0)
+    return refuse(ncclInvalidUsage, "expected a group");
   if (comm.queries > 0)
     return refuse(ncclInvalidUsage, "an earlier call is in progress");
+  currentGroup().calls.push_back(std::move(call));
+  return ncclSuccess;
+}
+
+ncclResult_t addTransferCall(const void *address, size_t count,
+                             ncclDataType_t type, int peer, ncclComm_t given,
+                             cudaStream_t stream, bool isSend) {
+  ncclComm &comm = *given;
+  Call call{&comm, isSend, reinterpret_cast<uint64_t>(address),
+            count, peer,   stream};
+  if (type != ncclInt8)
+    return refuse(ncclInvalidArgument, "expected elements of ncclInt8");
   if (call.peer < 0 || call.peer >= comm.clique->size || call.peer == comm.rank)
     return refuse(ncclInvalidArgument, "no such peer");
   std::optional<Allocation> memory =
@@ -146,13 +163,30 @@ ncclResult_t addCall(Call call) {
   if (!memory || memory->context != comm.context)
     return refuse(ncclInvalidArgument, "the memory is not of this GPU");
   call.isRegistered = isRegistered(comm, call.address, call.bytes);
-  Stream *stream = Driver::get().streams.find(call.stream);
-  if (!stream || stream->context != comm.context)
-    return refuse(ncclInvalidArgument, "the stream is not of this GPU");
-  if (currentContext() != comm.context)
-    return refuse(ncclInvalidUsage, "another GPU is current");
-  currentGroup().calls.push_back(call);
-  return ncclSuccess;
+  return addCall(std::move(call));
+}
+
+ncclResult_t addReductionCall(const void *operand, void *result, size_t count,
+                              ncclDataType_t type, ncclRedOp_t operation,
+                              ncclComm_t comm, cudaStream_t stream,
+                              bool isScattered) {
+  auto reduction = std::make_shared<NcclReduction>();
+  reduction->type = type;
+  reduction->operation = operation;
+  reduction->isScattered = isScattered;
+  reduction->count = count;
+  reduction->size = comm->clique->size;
+  reduction->rank = comm->rank;
+  reduction->operand = reinterpret_cast<uint64_t>(operand);
+  reduction->result = reinterpret_cast<uint64_t>(result);
+  std::string refused = reduction->prepare(comm->context);
+  if (!refused.empty())
+    return refuse(ncclInvalidArgument, refused);
+  Call call;
+  call.comm = comm;
+  call.stream = stream;
+  call.reduction = std::move(reduction);
+  return addCall(std::move(call));
 }
 
 /// Enqueues the transfer of two sides.
@@ -207,6 +241,27 @@ Point addTransfer(const Call &call, const Point &ready) {
   return {other.gate, 1};
 }
 
+/// Sends the operand of a reduction to all other ranks, and receives theirs.
+void addOperands(const Call &call, const Point &ready,
+                 std::vector<Point> &gates) {
+  const NcclReduction &reduction = *call.reduction;
+  for (int peer = 0; peer < reduction.size; ++peer) {
+    if (peer == reduction.rank)
+      continue;
+    Call send{
+        call.comm, /*isSend=*/true, reduction.sent(peer), reduction.bytes(),
+        peer,      call.stream},
+        receive{call.comm,
+                /*isSend=*/false,
+                reduction.arrival(peer),
+                reduction.bytes(),
+                peer,
+                call.stream};
+    gates.push_back(addTransfer(send, ready));
+    gates.push_back(addTransfer(receive, ready));
+  }
+}
+
 /// A graph has transfers of a communicator.
 struct GraphUse {
   explicit GraphUse(ncclComm &comm) : comm(comm) { ++comm.captured; }
@@ -228,9 +283,23 @@ void enqueueCalls(const std::vector<Call> &calls) {
         Point ready =
             Scheduler::get().enqueue(lane, {nullptr, std::move(waits)});
         std::vector<Point> gates;
+        std::vector<std::shared_ptr<NcclReduction>> reductions;
         for (const Call &call : calls)
-          gates.push_back(addTransfer(call, ready));
-        return Scheduler::get().enqueue(lane, {nullptr, std::move(gates)});
+          if (call.reduction) {
+            addOperands(call, ready, gates);
+            reductions.push_back(call.reduction);
+          } else {
+            gates.push_back(addTransfer(call, ready));
+          }
+        Command end;
+        end.waits = std::move(gates);
+        if (!reductions.empty())
+          end.work = [context = calls.front().comm->context, reductions] {
+            if (context->error() == CUDA_SUCCESS)
+              for (const std::shared_ptr<NcclReduction> &reduction : reductions)
+                reduction->compute();
+          };
+        return Scheduler::get().enqueue(lane, std::move(end));
       },
       {});
 }
@@ -413,18 +482,6 @@ ncclResult_t ncclGroupEnd() {
   return result;
 }
 
-static ncclResult_t addTransferCall(const void *address, size_t count,
-                                    ncclDataType_t type, int peer,
-                                    ncclComm_t comm, cudaStream_t stream,
-                                    bool isSend) {
-  if (type != ncclInt8)
-    return refuse(ncclInvalidArgument, "expected elements of ncclInt8");
-  if (currentGroup().depth == 0)
-    return refuse(ncclInvalidUsage, "expected a group");
-  return addCall(
-      {comm, isSend, reinterpret_cast<uint64_t>(address), count, peer, stream});
-}
-
 ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type,
                       int peer, ncclComm_t comm, cudaStream_t stream) {
   return addTransferCall(from, count, type, peer, comm, stream, true);
@@ -433,4 +490,20 @@ ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type,
 ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
   return addTransferCall(to, count, type, peer, comm, stream, false);
+}
+
+ncclResult_t ncclAllReduce(const void *operand, void *result, size_t count,
+                           ncclDataType_t type, ncclRedOp_t operation,
+                           ncclComm_t comm, cudaStream_t stream) {
+  DriverOptions::get().calls.add("ncclAllReduce");
+  return addReductionCall(operand, result, count, type, operation, comm, stream,
+                          /*isScattered=*/false);
+}
+
+ncclResult_t ncclReduceScatter(const void *operand, void *result, size_t count,
+                               ncclDataType_t type, ncclRedOp_t operation,
+                               ncclComm_t comm, cudaStream_t stream) {
+  DriverOptions::get().calls.add("ncclReduceScatter");
+  return addReductionCall(operand, result, count, type, operation, comm, stream,
+                          /*isScattered=*/true);
 }
