@@ -185,7 +185,7 @@ def test_epilogues_know_the_numbers_of_iterations():
         text += contraction(f"p{i}", sizes, left, right, out, out, causal=True)
         arguments[f"p{i}"] = [normal(sizes, x) for x in (left, right, out)]
     found = assert_like_plain_loops(text, arguments)
-    for i, (sizes, left, right, out) in enumerate(CAUSAL):
+    for i, (_, left, right, out) in enumerate(CAUSAL):
         a, b, c = (x.astype(np.float64) for x in arguments[f"p{i}"])
         exact = np.einsum(f"{left},{right}->{out}", a, b) + c
         kept = np.tri(*exact.shape[-2:], dtype=bool)
