@@ -2,6 +2,7 @@
 
 #include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
+#include "runtime/artifact/GpuSymbols.h"
 
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -189,8 +190,13 @@ private:
           if (!holds(requirement))
             branch(op, requirement, failure);
     }
-    if (failure->hasNoPredecessors())
+    if (failure->hasNoPredecessors()) {
+      // It is the first of the last blocks.
+      Region &body = function.getBody();
+      while (&body.back() != failure)
+        body.back().erase();
       failure->erase();
+    }
   }
 
   static bool holds(const Requirement &requirement) {
@@ -202,23 +208,75 @@ private:
   }
 
   /// Creates the block that records a failure and returns from the kernel, so
-  /// that nothing is read or written out of bounds.
+  /// that nothing is read or written out of bounds. On a GPU, the threads that
+  /// others wait for may return: barriers do not wait for those that have.
   Block *createFailure(func::FuncOp function) {
     Location loc = function.getLoc();
     OpBuilder builder(&getContext());
-    Type index = builder.getIndexType(), i64 = builder.getI64Type();
-    Block *block = builder.createBlock(
-        &function.getBody(), function.getBody().end(),
-        {LLVM::LLVMPointerType::get(&getContext()), index, index},
-        {loc, loc, loc});
+    Type index = builder.getIndexType(), i64 = builder.getI64Type(),
+         text = gpu ? i64 : Type(LLVM::LLVMPointerType::get(&getContext()));
+    Block *block =
+        builder.createBlock(&function.getBody(), function.getBody().end(),
+                            {text, index, index}, {loc, loc, loc});
     SmallVector<Value> arguments{block->getArgument(0)};
     for (BlockArgument number : block->getArguments().drop_front())
       arguments.push_back(
           arith::IndexCastOp::create(builder, loc, i64, number));
-    LLVM::CallOp::create(builder, loc, TypeRange(), declareFail().getSymName(),
-                         arguments);
+    if (gpu)
+      recordOnGpu(builder, loc, arguments);
+    else
+      LLVM::CallOp::create(builder, loc, TypeRange(),
+                           declareFail().getSymName(), arguments);
     func::ReturnOp::create(builder, loc);
     return block;
+  }
+
+  /// Stores the arguments behind the state of the record, if no thread has done
+  /// so before. The host reads them when the kernel has ended.
+  void recordOnGpu(OpBuilder &builder, Location loc, ValueRange arguments) {
+    Type i64 = builder.getI64Type();
+    LLVM::GlobalOp record = declareRecord();
+    Value address = LLVM::AddressOfOp::create(builder, loc, record);
+    auto number = [&](int64_t value) -> Value {
+      return LLVM::ConstantOp::create(builder, loc, i64,
+                                      builder.getI64IntegerAttr(value));
+    };
+    Value exchange = LLVM::AtomicCmpXchgOp::create(
+        builder, loc, address, number(0), number(1),
+        LLVM::AtomicOrdering::monotonic, LLVM::AtomicOrdering::monotonic);
+    Value isFirst = LLVM::ExtractValueOp::create(builder, loc, exchange, 1);
+    Block *block = builder.getBlock();
+    Region *region = block->getParent();
+    Block *note = builder.createBlock(region, region->end()),
+          *done = builder.createBlock(region, region->end());
+    builder.setInsertionPointToEnd(block);
+    cf::CondBranchOp::create(builder, loc, isFirst, note, ValueRange(), done,
+                             ValueRange());
+    builder.setInsertionPointToEnd(note);
+    for (auto [i, argument] : llvm::enumerate(arguments)) {
+      Value field = LLVM::GEPOp::create(
+          builder, loc, address.getType(), i64, address,
+          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i + 1)});
+      LLVM::StoreOp::create(builder, loc, argument, field);
+    }
+    cf::BranchOp::create(builder, loc, done);
+    builder.setInsertionPointToEnd(done);
+  }
+
+  /// Four numbers, as GpuSymbols.h describes them.
+  LLVM::GlobalOp declareRecord() {
+    ModuleOp module = getOperation();
+    StringRef symbol = runtime::gpuFaultSymbol;
+    if (auto declared = module.lookupSymbol<LLVM::GlobalOp>(symbol))
+      return declared;
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), 4);
+    auto zeros = DenseIntElementsAttr::get(
+        RankedTensorType::get({4}, builder.getI64Type()), int64_t(0));
+    return LLVM::GlobalOp::create(builder, module.getLoc(), type,
+                                  /*isConstant=*/false, LLVM::Linkage::External,
+                                  symbol, zeros,
+                                  /*alignment=*/8, kGlobalMemory);
   }
 
   LLVM::LLVMFuncOp declareFail() {
@@ -263,9 +321,13 @@ private:
               Value value, Value bound, Block *failure) {
     Block *block = op->getBlock(), *rest = block->splitBlock(op);
     OpBuilder builder = OpBuilder::atBlockEnd(block);
-    Value message = LLVM::AddressOfOp::create(
-        builder, op->getLoc(), LLVM::LLVMPointerType::get(&getContext()),
-        getSymbol(op, text));
+    const Message &known = getKnown(op, text);
+    Value message;
+    if (gpu)
+      message =
+          arith::ConstantIntOp::create(builder, op->getLoc(), known.number, 64);
+    else
+      message = LLVM::AddressOfOp::create(builder, op->getLoc(), known.global);
     cf::CondBranchOp::create(builder, op->getLoc(), condition, rest,
                              ValueRange(), failure,
                              ValueRange{message, value, bound});
@@ -286,20 +348,32 @@ private:
     return text;
   }
 
-  StringRef getSymbol(Operation *op, const std::string &text) {
+  /// A text in the module. Its number is that of its symbol, by which the
+  /// runtime finds it in the image of a GPU.
+  struct Message {
+    LLVM::GlobalOp global;
+    int64_t number = 0;
+  };
+
+  const Message &getKnown(Operation *op, const std::string &text) {
     auto [known, isNew] = messages.try_emplace(text);
     if (isNew) {
       OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
       auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), text.size());
-      std::string symbol = ("lockstep_check_" + Twine(messages.size())).str();
+      int64_t number = messages.size();
       auto global = LLVM::GlobalOp::create(
           builder, op->getLoc(), type, /*isConstant=*/true,
-          LLVM::Linkage::Internal, symbol, builder.getStringAttr(text));
-      known->second = global.getSymName();
+          gpu ? LLVM::Linkage::External : LLVM::Linkage::Internal,
+          runtime::gpuTextSymbol(number), builder.getStringAttr(text),
+          /*alignment=*/0, gpu ? kGlobalMemory : 0);
+      known->second = {global, number};
     }
     return known->second;
   }
 
-  llvm::StringMap<StringRef> messages;
+  /// The address space of what all threads of a GPU access.
+  static constexpr unsigned kGlobalMemory = 1;
+
+  llvm::StringMap<Message> messages;
 };
 } // namespace

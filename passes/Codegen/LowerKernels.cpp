@@ -58,6 +58,7 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
     function.addPass(createExpandMathPass(math));
     function.addPass(createHoistInvariantsPass());
     function.addPass(createCSEPass());
+    pm.addPass(createCheckBoundsPass({options.checkBounds, /*gpu=*/true}));
     pm.addPass(createConvertKernelAbiPass());
     return addConversionsToLLVM(pm);
   }

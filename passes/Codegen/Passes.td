@@ -225,7 +225,9 @@ def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
     sizes of the buffer; before a cast to a static size, that is compared with
     the actual one. If a check fails, the kernel records the message and the two
     numbers and returns, so that no memory outside of its buffers is read or
-    written. The runtime tests for such a record after each launch.
+    written. The runtime tests for such a record after each launch. On a GPU,
+    the thread records the number of the text in `lockstep_fault`, and the
+    runtime tests for it after each run.
 
     ```mlir
     // before
@@ -244,7 +246,8 @@ def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
       return
     ```
   }];
-  let options = [Option<"accesses", "accesses", "bool", /*default=*/"true", "check every access, not assertions alone">];
+  let options = [Option<"accesses", "accesses", "bool", /*default=*/"true", "check every access, not assertions alone">,
+                 Option<"gpu", "gpu", "bool", /*default=*/"false", "functions are phases on a GPU, whose threads record the number of the text">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }

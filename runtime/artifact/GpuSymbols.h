@@ -13,6 +13,14 @@
 //                      (GpuAttention.h).
 //   SYM$arguments      i64: `argumentsCode` (KernelArguments.h)
 //
+// An image with checks of accesses or assertions also defines
+//
+//   lockstep_fault     four i64: 0, or 1 if a check has failed, and then, of
+//   the
+//                      first one, the number of its text, and two numbers for
+//                      the placeholders `{value}` and `{bound}` in the text
+//   lockstep_check_1, ...  texts that end with a zero
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LOCKSTEP_RUNTIME_ARTIFACT_GPUSYMBOLS_H
@@ -26,6 +34,13 @@ namespace lockstep::runtime {
 
 inline constexpr std::string_view gpuArgumentsSuffix = "$arguments";
 inline constexpr std::string_view gpuLaunchesSuffix = "$launches";
+
+inline constexpr std::string_view gpuFaultSymbol = "lockstep_fault";
+
+/// The text of this number.
+inline std::string gpuTextSymbol(uint64_t number) {
+  return "lockstep_check_" + std::to_string(number);
+}
 
 /// The number of blocks of a phase for which there is no code.
 inline constexpr int64_t gpuLibraryBlocks = -1;

@@ -29,7 +29,6 @@
 #include "runtime/support/RowCopy.h"
 #include "runtime/support/Status.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -55,17 +54,6 @@ inline KernelFunction functionOf(KernelHandle kernel) {
   return reinterpret_cast<KernelFunction>(const_cast<void *>(kernel));
 }
 
-/// The first out-of-bounds access that a kernel compiled with checks has
-/// detected. The kernel has returned before the access, with incomplete
-/// results.
-struct KernelFault {
-  /// 0: no fault; 1: the other fields are being written; 2: they can be read.
-  std::atomic<int64_t> state;
-  /// Text with placeholders `{value}` and `{bound}`.
-  const char *message;
-  int64_t value, bound;
-};
-
 /// The kernels of an artifact, loaded for a device.
 class Module {
 public:
@@ -76,9 +64,13 @@ public:
   kernel(const artifact::Kernel &kernel) const = 0;
   /// Kernel target in use, for example "x86-64-v4".
   virtual const std::string &target() const = 0;
-  /// Where kernels record faults, in host memory; null if they were compiled
-  /// without checks.
-  virtual const KernelFault *fault() const = 0;
+  /// Whether kernels were compiled with checks. One that fails records its
+  /// text, and returns before the access, with incomplete results.
+  virtual bool hasChecks() const = 0;
+  /// Error: the text of the first check that has failed (out of range), or the
+  /// device has failed. Only if there are checks; on a device with queues, when
+  /// it has executed the commands of a run.
+  virtual Status findFault() const = 0;
   /// What the device does in another manner than the artifact asks for, after
   /// runs; empty if nothing. From any thread.
   virtual std::string note() const { return ""; }

@@ -2,8 +2,8 @@
 //
 // Kernels compiled with `--check-bounds` return before they access memory
 // outside of their buffers and record the fault. This observer converts the
-// record to the error of the run, before another command reads the incomplete
-// results.
+// record to the error of the run: on a host device before another command reads
+// the incomplete results, else when the device has executed the run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,17 +17,20 @@ namespace lockstep::runtime {
 
 class BoundsChecker final : public Observer {
 public:
-  /// `fault` outlives the checker.
-  explicit BoundsChecker(const KernelFault &fault) : fault(fault) {}
+  /// `module`, which has checks, outlives the checker.
+  BoundsChecker(const Module &module, bool isOfHost)
+      : module(module), isOfHost(isOfHost) {}
 
   void runBegins(const ProgramState &) override {}
-  Status runEnds(const ProgramState &) override { return Status::success(); }
+  Status runEnds(const ProgramState &) override { return module.findFault(); }
   Status commandBegins(const Replica &, uint32_t) override {
     return Status::success();
   }
   /// Error (out of range): a kernel of this or another replica has recorded a
   /// fault.
-  Status commandEnds(const Replica &replica, uint32_t command) override;
+  Status commandEnds(const Replica &, uint32_t) override {
+    return isOfHost ? module.findFault() : Status::success();
+  }
   Status arrives(const Replica &, uint32_t, bool) override {
     return Status::success();
   }
@@ -36,7 +39,8 @@ public:
   void passes(const Replica &, uint32_t) override {}
 
 private:
-  const KernelFault &fault;
+  const Module &module;
+  const bool isOfHost;
 };
 
 } // namespace lockstep::runtime

@@ -82,8 +82,8 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
     trace = std::make_unique<Trace>(ranks.count);
     executor->observe(trace.get());
   }
-  if (const KernelFault *fault = module->fault()) {
-    bounds = std::make_unique<BoundsChecker>(*fault);
+  if (module->hasChecks()) {
+    bounds = std::make_unique<BoundsChecker>(*module, memory.device->isHost());
     executor->observe(bounds.get());
   }
   if (options.checkFinite) {
@@ -103,7 +103,7 @@ bool Session::Impl::recordsRuns() const {
   return options.recordRuns && memory.device->canRecord() &&
          injections.empty() && options.traceFile.empty() &&
          !(options.checkFinite && options.network) && !options.checkRaces &&
-         !module->fault();
+         !module->hasChecks();
 }
 
 Status Session::Impl::findRanks() {

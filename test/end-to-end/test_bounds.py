@@ -2,10 +2,17 @@
 to other memory.
 """
 
+import functools
+
 import numpy as np
 import pytest
 
 LEVELS = ["-O0", "-O2"]
+DEVICES = {
+    "cpu": [],
+    "simulated": ["--device=simulated:1"],
+    "cuda": ["--device=cuda"],
+}
 
 #: The use of the index `%k` in a step, at line 7 of model.py.
 ACCESSES = {
@@ -40,9 +47,15 @@ replica.step @step(%i: tensor<1xi32> {{replica.batch = "i"}}, %x: tensor<1x4xf32
 """
 
 
-@pytest.fixture
-def run(tools, tmp_path):
-    """Compiles a step and runs it once; returns the finished process."""
+@pytest.fixture(params=DEVICES)
+def run(tools, tmp_path, request):
+    """Compiles a step for a device and runs it once; returns the finished
+    process."""
+    launch = functools.partial(tools.run, "lockstep-run")
+    target = []
+    if request.param == "cuda":
+        launch = request.getfixturevalue("gpu")
+        target = ["--target=sm_90"]
 
     def runner(text, inputs, *options, replicas=2):
         source, file = tmp_path / "step.mlir", tmp_path / "inputs.npz"
@@ -52,10 +65,15 @@ def run(tools, tmp_path):
             source,
             tmp_path / "step.lockstep",
             f"--replicas={replicas}",
+            *target,
             *options,
         )
-        return tools.run(
-            "lockstep-run", artifact, "--inputs", file, check=False
+        return launch(
+            artifact,
+            "--inputs",
+            file,
+            *DEVICES[request.param],
+            check=False,
         )
 
     return runner

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import CHECKS_MEMORY, Tools, read_metrics, without_devices
+from conftest import Tools, read_metrics, without_devices
 from modules_by_hand import MODULES
 from mpi_processes import Processes
 
@@ -433,7 +433,6 @@ os.execv(command[0], command)
 """
 
 
-@pytest.mark.skipif(CHECKS_MEMORY, reason="accesses are checked on CPUs alone")
 def test_processes_agree_on_who_reduces(tools, examples, compiled, processes):
     standin = tools.folder.parent / "lib" / "cuda-standin"
     if not (standin / "libnccl.so.2").exists():
@@ -453,7 +452,6 @@ def test_processes_agree_on_who_reduces(tools, examples, compiled, processes):
 
 
 # A GPU for each process: messages of hosts by MPI, or data by NCCL.
-@pytest.mark.skipif(CHECKS_MEMORY, reason="accesses are checked on CPUs alone")
 @pytest.mark.parametrize(
     "transport", ["mpi", "nccl", "nccl:mpi", "nccl:reduce", "nccl:mpi,reduce"]
 )

@@ -36,11 +36,18 @@ using namespace mlir;
 /// Of intermediate buffers, so that threads access whole segments of memory.
 static constexpr int64_t kSegmentBytes = 256;
 
-/// Refuses what threads would execute several times, and assertions.
+/// Refuses what threads would execute several times, and assertions about what
+/// the kernel computes.
 static LogicalResult checkOperations(func::FuncOp function) {
-  WalkResult result = function.walk([](Operation *op) {
-    if (isa<cf::AssertOp>(op))
-      return WalkResult(op->emitError("no code for an assertion on a GPU"));
+  Aliases aliases(function);
+  WalkResult result = function.walk([&](Operation *op) {
+    if (isa<cf::AssertOp>(op)) {
+      if (isRepeated(op, aliases))
+        return WalkResult::advance();
+      return WalkResult(op->emitError(
+          "no code on a GPU for an assertion about a value that the kernel "
+          "computes in memory"));
+    }
     bool isKnown = isa<linalg::GenericOp, memref::StoreOp, memref::AllocOp,
                        memref::DeallocOp>(op) ||
                    op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
@@ -114,7 +121,7 @@ static llvm::SmallPtrSet<Operation *, 16> findShared(func::FuncOp function) {
   llvm::SmallPtrSet<Operation *, 16> shared;
   Aliases aliases(function);
   for (Operation &op : function.getBody().front())
-    if (isTransparent(&op, aliases) || op.hasTrait<OpTrait::IsTerminator>())
+    if (isRepeated(&op, aliases) || op.hasTrait<OpTrait::IsTerminator>())
       shared.insert(&op);
   return shared;
 }

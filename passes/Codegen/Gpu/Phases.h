@@ -111,9 +111,13 @@ struct Phase {
   Phase mapTo(const mlir::IRMapping &copies) const;
 };
 
-/// Divides a kernel on memory into phases. Operations that belong to none have
-/// no effects, or read memory that the kernel does not write: every phase may
-/// repeat them.
+/// Whether each phase repeats an operation: it has no effects, reads memory
+/// that the kernel does not write, or is an assertion about values from such
+/// operations.
+bool isRepeated(mlir::Operation *op, const Aliases &aliases);
+
+/// Divides a kernel on memory into phases. Operations that belong to none are
+/// repeated by each.
 std::vector<Phase> splitPhases(mlir::func::FuncOp function,
                                const GpuProductOptions &options);
 

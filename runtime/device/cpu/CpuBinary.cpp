@@ -4,6 +4,7 @@
 
 #include "runtime/artifact/Binaries.h"
 #include "runtime/artifact/KernelArguments.h"
+#include "runtime/device/KernelFault.h"
 #include "runtime/support/Checked.h"
 
 #include <algorithm>
@@ -41,6 +42,7 @@ CpuBinary &CpuBinary::operator=(CpuBinary &&other) noexcept {
   std::swap(handle, other.handle);
   std::swap(file, other.file);
   std::swap(name, other.name);
+  std::swap(fault, other.fault);
   return *this;
 }
 
@@ -167,13 +169,18 @@ Expected<CpuBinary> CpuBinary::load(const Artifact &artifact,
   if (!result.handle)
     return corrupted(fmt::format("kernels for target '{}' cannot be loaded: {}",
                                  result.name, ::dlerror()));
+  result.fault =
+      static_cast<const Fault *>(::dlsym(result.handle, "lockstep_fault"));
   return result;
 }
 
-const KernelFault *CpuBinary::fault() const {
-  return handle ? static_cast<const KernelFault *>(
-                      ::dlsym(handle, "lockstep_fault"))
-                : nullptr;
+Status CpuBinary::findFault() const {
+  if (fault->state.load(std::memory_order_acquire) == 0)
+    return Status::success();
+  // Another thread is writing the few words of the fault, without blocking.
+  while (fault->state.load(std::memory_order_acquire) != 2) {
+  }
+  return kernelFault(fault->message, fault->value, fault->bound);
 }
 
 Expected<KernelHandle> CpuBinary::kernel(const artifact::Kernel &kernel) const {

@@ -5,6 +5,7 @@
 
 #include "runtime/device/Device.h"
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -33,12 +34,24 @@ public:
 
   Expected<KernelHandle> kernel(const artifact::Kernel &kernel) const override;
   const std::string &target() const override { return name; }
-  const KernelFault *fault() const override;
+  bool hasChecks() const override { return fault; }
+  Status findFault() const override;
 
 private:
+  /// Where kernels record faults; the layout is that of NativeCode.cpp.
+  struct Fault {
+    /// 0: no fault; 1: the other fields are being written; 2: they can be read.
+    std::atomic<int64_t> state;
+    /// Text with placeholders `{value}` and `{bound}`.
+    const char *message;
+    int64_t value, bound;
+  };
+
   void *handle = nullptr;
   int file = -1;
   std::string name;
+  /// Null if kernels were compiled without checks.
+  const Fault *fault = nullptr;
 };
 
 } // namespace lockstep::runtime

@@ -5,10 +5,12 @@
 #include "runtime/artifact/GpuProducts.h"
 #include "runtime/artifact/GpuSymbols.h"
 #include "runtime/artifact/KernelArguments.h"
+#include "runtime/device/KernelFault.h"
 #include "runtime/device/cuda/CudaAttention.h"
 #include "runtime/device/cuda/CudaConvolutions.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -42,6 +44,10 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const Artifact &artifact,
   }
   if (!status.ok())
     return status;
+  std::vector<uint64_t> fault;
+  LOCKSTEP_RETURN_IF_ERROR(
+      result->readGlobal(std::string(gpuFaultSymbol)).moveTo(fault));
+  result->isChecked = !fault.empty();
   return std::unique_ptr<Module>(std::move(result));
 }
 
@@ -50,24 +56,51 @@ CudaModule::~CudaModule() {
     context->unload(module);
 }
 
-Expected<std::vector<uint64_t>>
-CudaModule::readGlobal(const std::string &symbol) const {
+Expected<std::vector<char>>
+CudaModule::readBytes(const std::string &symbol) const {
   const DriverApi &api = context->api;
   CUdeviceptr address = 0;
   size_t bytes = 0;
   CUresult result =
       api.cuModuleGetGlobal(&address, &bytes, module, symbol.c_str());
   if (result == CUDA_ERROR_NOT_FOUND)
-    return std::vector<uint64_t>();
-  std::vector<uint64_t> values(bytes / sizeof(uint64_t));
+    return std::vector<char>();
+  std::vector<char> values(bytes);
   if (result == CUDA_SUCCESS)
-    result = api.cuMemcpyDtoH(values.data(), address,
-                              values.size() * sizeof(uint64_t));
+    result = api.cuMemcpyDtoH(values.data(), address, values.size());
   if (result != CUDA_SUCCESS)
     return systemError(fmt::format("cannot read '{}' of the kernels for target "
                                    "'{}': {}",
                                    symbol, name, api.text(result)));
   return values;
+}
+
+Expected<std::vector<uint64_t>>
+CudaModule::readGlobal(const std::string &symbol) const {
+  std::vector<char> bytes;
+  LOCKSTEP_RETURN_IF_ERROR(readBytes(symbol).moveTo(bytes));
+  std::vector<uint64_t> values(bytes.size() / sizeof(uint64_t));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(uint64_t));
+  return values;
+}
+
+Status CudaModule::findFault() const {
+  context->enter();
+  std::vector<uint64_t> fault;
+  LOCKSTEP_RETURN_IF_ERROR(
+      readGlobal(std::string(gpuFaultSymbol)).moveTo(fault));
+  constexpr size_t words = 4;
+  if (fault.size() != words)
+    return corrupted(fmt::format("expected {} numbers '{}' in the binary for "
+                                 "target '{}', found {}",
+                                 words, gpuFaultSymbol, name, fault.size()));
+  if (fault[0] == 0)
+    return Status::success();
+  std::vector<char> text;
+  LOCKSTEP_RETURN_IF_ERROR(readBytes(gpuTextSymbol(fault[1])).moveTo(text));
+  return kernelFault(
+      std::string(text.data(), ::strnlen(text.data(), text.size())),
+      int64_t(fault[2]), int64_t(fault[3]));
 }
 
 Status CudaModule::checkArguments(const artifact::Kernel &kernel,

@@ -47,13 +47,15 @@ public:
 
   Expected<KernelHandle> kernel(const artifact::Kernel &kernel) const override;
   const std::string &target() const override { return name; }
-  /// Kernels have no checks yet.
-  const KernelFault *fault() const override { return nullptr; }
+  bool hasChecks() const override { return isChecked; }
+  Status findFault() const override;
   std::string note() const override;
 
 private:
   explicit CudaModule(std::shared_ptr<CudaContext> context)
       : context(std::move(context)) {}
+  /// The bytes of a global variable; none if there is none.
+  Expected<std::vector<char>> readBytes(const std::string &symbol) const;
   /// The values of a global array of 64-bit integers; none if there is none.
   Expected<std::vector<uint64_t>> readGlobal(const std::string &symbol) const;
   Status checkArguments(const artifact::Kernel &kernel,
@@ -77,6 +79,7 @@ private:
 
   std::shared_ptr<CudaContext> context;
   CUmodule module = nullptr;
+  bool isChecked = false;
   std::string name;
   /// What the driver says about a cubin instead of which PTX is used.
   std::string refusedCubin;

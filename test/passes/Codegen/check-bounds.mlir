@@ -1,5 +1,6 @@
 // RUN: lockstep-opt %s --check-bounds --split-input-file | FileCheck %s
 // RUN: lockstep-opt %s --check-bounds=accesses=false --split-input-file | FileCheck %s --check-prefix=NONE
+// RUN: lockstep-opt %s --check-bounds=gpu --split-input-file | FileCheck %s --check-prefix=GPU
 
 // Each index of an element is compared with the size of its dimension; the message names the source line.
 // CHECK: llvm.mlir.global internal constant @[[TEXT:.*]]("model.py:7: expected an index in [0, {bound}) for dimension 1 of tensor<4x8xf32>, found {value} [E_OUT_OF_RANGE]
@@ -17,6 +18,25 @@
 // CHECK: llvm.call @lockstep_fail(%[[MESSAGE]]
 // CHECK-NEXT: return
 // NONE-NOT: lockstep_fail
+
+// The first thread of a GPU whose check fails records the numbers.
+// GPU: llvm.mlir.global external constant @lockstep_check_2("model.py:7: expected an index in [0, {bound}) for dimension 1 of {{.*}}\00") {addr_space = 1 : i32}
+// GPU: llvm.mlir.global external constant @lockstep_check_1("model.py:7: expected an index in [0, {bound}) for dimension 0 of {{.*}}\00") {addr_space = 1 : i32}
+// GPU: llvm.mlir.global external @lockstep_fault(dense<0> : tensor<4xi64>) {addr_space = 1 : i32, alignment = 8 : i64} : !llvm.array<4 x i64>
+// GPU-LABEL: func.func @element(
+// GPU: %[[FIRST:.*]] = arith.constant 1 : i64
+// GPU: cf.cond_br %{{.*}}, ^{{.*}}, ^[[RECORD:.*]](%[[FIRST]], %arg1, %{{.*}} : i64, index, index)
+// GPU: ^[[RECORD]](%[[TEXT:.*]]: i64, %[[VALUE:.*]]: index, %[[BOUND:.*]]: index):
+// GPU: %[[FAULT:.*]] = llvm.mlir.addressof @lockstep_fault : !llvm.ptr<1>
+// GPU: %[[OLD:.*]] = llvm.cmpxchg %[[FAULT]], %{{.*}}, %{{.*}} monotonic monotonic : !llvm.ptr<1>, i64
+// GPU: %[[IS:.*]] = llvm.extractvalue %[[OLD]][1]
+// GPU: cf.cond_br %[[IS]], ^[[NOTE:.*]], ^[[DONE:.*]]
+// GPU: ^[[NOTE]]:
+// GPU: llvm.getelementptr %[[FAULT]][1]
+// GPU: llvm.store %[[TEXT]]
+// GPU: llvm.getelementptr %[[FAULT]][3]
+// GPU: ^[[DONE]]:
+// GPU-NEXT: return
 func.func @element(%m: memref<4x8xf32>, %i: index, %j: index, %out: memref<f32>) {
   %0 = memref.load %m[%i, %j] : memref<4x8xf32> loc("model.py":7:3)
   memref.store %0, %out[] : memref<f32>

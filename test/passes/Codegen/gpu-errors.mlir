@@ -1,11 +1,22 @@
 // RUN: lockstep-opt %s --generate-code="targets=sm_90" --split-input-file -verify-diagnostics
 
-device.kernel @asserts(%a: tensor<8xf32>, %i: index) -> tensor<8xf32> {
-  %c0 = arith.constant 0 : index
-  %fits = arith.cmpi sge, %i, %c0 : index
-  // expected-error@+1 {{no code for an assertion on a GPU}}
-  cf.assert %fits, "expected an index that is not negative"
-  device.yield %a : tensor<8xf32>
+// A phase may find another value in memory than the one before.
+#scalar = affine_map<(i) -> ()>
+#vector = affine_map<(i) -> (i)>
+device.kernel @asserts(%a: tensor<8xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [#vector, #scalar], iterator_types = ["reduction"]} ins(%a : tensor<8xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%x: f32, %y: f32):
+    %1 = arith.addf %x, %y : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  %sum = tensor.extract %s[] : tensor<f32>
+  %fits = arith.cmpf oge, %sum, %zero : f32
+  // expected-error@+1 {{no code on a GPU for an assertion about a value that the kernel computes in memory}}
+  cf.assert %fits, "expected a sum that is not negative"
+  device.yield %s : tensor<f32>
 }
 
 // -----

@@ -175,8 +175,16 @@ void Block::exitThread() {
   for (uint32_t lane = 0; lane < warpSize && first + lane < threadCount; ++lane)
     if (threads[first + lane].state == State::InWarp)
       finishWarp(first, lane);
+  for (uint32_t id = 0; id < barrierCount; ++id)
+    if (isReached(barriers[id]))
+      finishBarrier(id);
   suspend(state);
   __builtin_unreachable();
+}
+
+bool Block::isReached(const BarrierState &barrier) const {
+  return barrier.arrived > 0 &&
+         barrier.arrived + (barrier.isOfAll ? exited : 0) == barrier.count;
 }
 
 uint32_t Block::barrier(Thread &thread, uint32_t id, uint32_t count,
@@ -187,10 +195,11 @@ uint32_t Block::barrier(Thread &thread, uint32_t id, uint32_t count,
   if (count % warpSize || count > threadCount + warpSize - 1)
     fail(thread, FaultKind::LaunchFailed,
          fmt::format("barrier {} cannot have {} threads", id, count));
-  count = std::min(count ? count : threadCount, threadCount);
+  bool isOfAll = count == 0;
+  count = std::min(isOfAll ? threadCount : count, threadCount);
   BarrierState &barrier = barriers[id];
   if (!barrier.arrived)
-    barrier = {0, count, 0, operation};
+    barrier = {0, count, 0, operation, isOfAll};
   else if (barrier.count != count || barrier.operation != operation)
     fail(thread, FaultKind::LaunchFailed,
          fmt::format("threads disagree about barrier {}", id));
@@ -199,7 +208,7 @@ uint32_t Block::barrier(Thread &thread, uint32_t id, uint32_t count,
   ThreadState &state = threads[thread.linearIndex];
   state.state = State::AtBarrier;
   state.barrier = id;
-  if (barrier.arrived == count)
+  if (isReached(barrier))
     finishBarrier(id);
   suspend(state);
   return uint32_t(state.result);

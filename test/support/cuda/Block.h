@@ -61,6 +61,9 @@ private:
   struct BarrierState {
     uint32_t arrived = 0, count = 0, votes = 0;
     BarrierOperation operation = BarrierOperation::None;
+    /// From compute capability 7.0 on, a barrier of all threads of the block
+    /// does not wait for those that have exited.
+    bool isOfAll = false;
   };
 
   /// A number below the bound: an xorshift generator (Marsaglia, 2003), since
@@ -78,6 +81,7 @@ private:
   void enter(Fiber &fiber);
   void suspend(ThreadState &state);
   void makeReady(uint32_t index);
+  bool isReached(const BarrierState &barrier) const;
   void finishBarrier(uint32_t id);
   void finishWarp(uint32_t first, uint32_t lane);
   /// The operation's result for each lane.
