@@ -159,6 +159,9 @@ struct CheckBounds : lockstep::impl::CheckBoundsPassBase<CheckBounds> {
   using CheckBoundsPassBase::CheckBoundsPassBase;
 
   void runOnOperation() override {
+    if (gpu)
+      for (auto function : getOperation().getOps<func::FuncOp>())
+        function.walk([&](scf::WhileOp loop) { checkOthers(loop); });
     // Blocks allow a kernel to return from any operation.
     OpPassManager toBlocks(func::FuncOp::getOperationName());
     toBlocks.addPass(createSCFToControlFlowPass());
@@ -179,24 +182,43 @@ private:
   void check(func::FuncOp function) {
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) { ops.push_back(op); });
-    Block *failure = createFailure(function);
+    failure = nullptr;
     for (Operation *op : ops) {
       if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
-        branch(assertion, failure);
+        branch(assertion);
         continue;
       }
       if (accesses)
         for (const Requirement &requirement : Requirements(op).all)
           if (!holds(requirement))
-            branch(op, requirement, failure);
+            branch(op, requirement);
     }
-    if (failure->hasNoPredecessors()) {
-      // It is the first of the last blocks.
-      Region &body = function.getBody();
-      while (&body.back() != failure)
-        body.back().erase();
-      failure->erase();
-    }
+  }
+
+  /// The condition of a loop on a GPU may depend on what a thread would have
+  /// stored that has returned: the others return when a check has failed. What
+  /// they assert is never recorded, since that has been.
+  void checkOthers(scf::WhileOp loop) {
+    bool mayFail = loop->walk([&](Operation *op) {
+                         return isa<cf::AssertOp>(op) ||
+                                        (accesses && !isMemoryEffectFree(op) &&
+                                         op->getNumRegions() == 0)
+                                    ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+    if (!mayFail)
+      return;
+    Location loc = loop.getLoc();
+    OpBuilder builder = OpBuilder::atBlockBegin(loop.getBeforeBody());
+    Value state = LLVM::LoadOp::create(
+        builder, loc, builder.getI64Type(),
+        LLVM::AddressOfOp::create(builder, loc, declareRecord()),
+        /*alignment=*/8, /*isVolatile=*/true);
+    Value zero = arith::ConstantIntOp::create(builder, loc, 0, 64);
+    Value isNone = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                         state, zero);
+    cf::AssertOp::create(builder, loc, isNone, "");
   }
 
   static bool holds(const Requirement &requirement) {
@@ -292,7 +314,7 @@ private:
   }
 
   /// The message may name both operands of a comparison of indices.
-  void branch(cf::AssertOp assertion, Block *failure) {
+  void branch(cf::AssertOp assertion) {
     OpBuilder builder(assertion);
     Value zero = arith::ConstantIndexOp::create(builder, assertion.getLoc(), 0),
           value = zero, bound = zero;
@@ -302,23 +324,26 @@ private:
       bound = comparison.getRhs();
     }
     branch(assertion, assertion.getArg(), assertion.getMsg().str() + '\0',
-           value, bound, failure);
+           value, bound);
     assertion.erase();
   }
 
-  void branch(Operation *op, const Requirement &requirement, Block *failure) {
+  void branch(Operation *op, const Requirement &requirement) {
     OpBuilder builder(op);
     auto predicate = requirement.isEqual ? arith::CmpIPredicate::eq
                                          : arith::CmpIPredicate::ult;
     Value fits = arith::CmpIOp::create(builder, op->getLoc(), predicate,
                                        requirement.value, requirement.bound);
     branch(op, fits, getMessage(op, requirement), requirement.value,
-           requirement.bound, failure);
+           requirement.bound);
   }
 
-  /// Continues with `op` if `condition` holds, else branches to `failure`.
+  /// Continues with `op` if `condition` holds, else branches to the block that
+  /// records a failure.
   void branch(Operation *op, Value condition, const std::string &text,
-              Value value, Value bound, Block *failure) {
+              Value value, Value bound) {
+    if (!failure)
+      failure = createFailure(op->getParentOfType<func::FuncOp>());
     Block *block = op->getBlock(), *rest = block->splitBlock(op);
     OpBuilder builder = OpBuilder::atBlockEnd(block);
     const Message &known = getKnown(op, text);
@@ -375,5 +400,7 @@ private:
   static constexpr unsigned kGlobalMemory = 1;
 
   llvm::StringMap<Message> messages;
+  /// Of the function that is being checked; null until it is needed.
+  Block *failure = nullptr;
 };
 } // namespace

@@ -199,13 +199,14 @@ private:
       for (const SymbolTable::SymbolUse &use : *uses)
         used.insert(use.getSymbolRef().getRootReference());
       // The runtime finds the texts of checks on a GPU by their names.
-      auto isText = [&](Operation *op) {
+      auto isPublic = [&](Operation *op) {
         auto global = dyn_cast<LLVM::GlobalOp>(op);
         return target.isGpu() && global &&
                global.getLinkage() == LLVM::Linkage::External;
       };
       for (Operation *global : globals)
-        if (used.contains(SymbolTable::getSymbolName(global)) || isText(global))
+        if (used.contains(SymbolTable::getSymbolName(global)) ||
+            isPublic(global))
           globalBuilder.clone(*global);
     }
     return success();

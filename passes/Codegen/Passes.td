@@ -226,8 +226,8 @@ def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
     the actual one. If a check fails, the kernel records the message and the two
     numbers and returns, so that no memory outside of its buffers is read or
     written. The runtime tests for such a record after each launch. On a GPU,
-    the thread records the number of the text in `lockstep_fault`, and the
-    runtime tests for it after each run.
+    the thread records the number of the text in `lockstep_fault`, and loops
+    whose condition may then never change end in the other threads, too.
 
     ```mlir
     // before

@@ -37,7 +37,7 @@ SmallVector<Value> lockstep::evaluateBody(OpBuilder &builder,
                                           linalg::GenericOp op,
                                           ValueRange arguments, int64_t lanes,
                                           ArrayRef<Value> indices,
-                                          unsigned dim) {
+                                          unsigned lanesDim) {
   IRMapping mapping;
   for (auto [argument, value] :
        llvm::zip_equal(op.getBlock()->getArguments(), arguments))
@@ -57,7 +57,7 @@ SmallVector<Value> lockstep::evaluateBody(OpBuilder &builder,
       if (!number)
         number = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
       number = broadcast(builder, op.getLoc(), number, lanes);
-      if (index.getDim() == dim)
+      if (index.getDim() == lanesDim)
         number = arith::AddIOp::create(
             builder, op.getLoc(), number,
             vector::StepOp::create(builder, op.getLoc(),

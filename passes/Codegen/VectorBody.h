@@ -19,7 +19,7 @@ bool isVectorizableBody(mlir::linalg::GenericOp op);
 llvm::SmallVector<mlir::Value>
 evaluateBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
              mlir::ValueRange arguments, int64_t lanes,
-             llvm::ArrayRef<mlir::Value> indices, unsigned dim);
+             llvm::ArrayRef<mlir::Value> indices, unsigned lanesDim);
 
 /// The scalar or vector `value` as a vector.
 mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc,

@@ -28,24 +28,11 @@ enum class Sliced { Examples, Heads };
 /// Sizes of an attention.
 struct Sizes {
   int64_t examples, heads;
-  /// Bytes of the scores of one head.
-  uint64_t head;
+  /// Of the scores of one head.
+  uint64_t headBytes;
 };
 
-} // namespace
-
-static Sizes sizesOf(Operation *op) {
-  // Both operations begin with the queries and the keys.
-  auto query = cast<RankedTensorType>(op->getOperand(0).getType()),
-       key = cast<RankedTensorType>(op->getOperand(1).getType());
-  FloatType wide = device::getWideType(query.getElementType());
-  return {query.getDimSize(0), query.getDimSize(2),
-          uint64_t(query.getDimSize(1)) * uint64_t(key.getDimSize(1)) *
-              (wide.getWidth() / 8)};
-}
-
 /// The part of an operand or a result from index `first` on.
-namespace {
 struct Part {
   Part(OpBuilder &builder, Value whole, Sliced sliced, OpFoldResult first,
        int64_t size) {
@@ -64,7 +51,18 @@ struct Part {
 
   SmallVector<OpFoldResult> offsets, sizes, strides;
 };
+
 } // namespace
+
+static Sizes sizesOf(Operation *op) {
+  // Both operations begin with the queries and the keys.
+  auto query = cast<RankedTensorType>(op->getOperand(0).getType()),
+       key = cast<RankedTensorType>(op->getOperand(1).getType());
+  FloatType wide = device::getWideType(query.getElementType());
+  return {query.getDimSize(0), query.getDimSize(2),
+          uint64_t(query.getDimSize(1)) * uint64_t(key.getDimSize(1)) *
+              (wide.getWidth() / 8)};
+}
 
 /// Adds the attention of `size` examples or heads from `first` on to `slices`,
 /// and returns `results` with what it computes.
@@ -138,17 +136,18 @@ SmallVector<Operation *> lockstep::sliceAttention(RewriterBase &rewriter,
                                                   Operation *op,
                                                   uint64_t mostBytes) {
   Sizes sizes = sizesOf(op);
-  uint64_t example = sizes.head * uint64_t(sizes.heads);
-  if (sizes.examples > 1 && example * uint64_t(sizes.examples) > mostBytes) {
+  uint64_t exampleBytes = sizes.headBytes * uint64_t(sizes.heads);
+  if (sizes.examples > 1 &&
+      exampleBytes * uint64_t(sizes.examples) > mostBytes) {
     SmallVector<Operation *> all;
     for (Operation *slice :
          addSlices(rewriter, op, Sliced::Examples, sizes.examples,
-                   chooseSize(sizes.examples, mostBytes / example)))
+                   chooseSize(sizes.examples, mostBytes / exampleBytes)))
       llvm::append_range(all, sliceAttention(rewriter, slice, mostBytes));
     return all;
   }
-  if (sizes.heads > 1 && example > mostBytes)
+  if (sizes.heads > 1 && exampleBytes > mostBytes)
     return addSlices(rewriter, op, Sliced::Heads, sizes.heads,
-                     chooseSize(sizes.heads, mostBytes / sizes.head));
+                     chooseSize(sizes.heads, mostBytes / sizes.headBytes));
   return {op};
 }

@@ -15,11 +15,12 @@
 //
 // An image with checks of accesses or assertions also defines
 //
-//   lockstep_fault     four i64: 0, or 1 if a check has failed, and then, of
-//   the
-//                      first one, the number of its text, and two numbers for
-//                      the placeholders `{value}` and `{bound}` in the text
-//   lockstep_check_1, ...  texts that end with a zero
+//   lockstep_fault     four i64. 0 and three unused ones; or, if a check has
+//                      failed, 1 and, of the first one, the number of its text
+//                      and the two numbers for the placeholders `{value}` and
+//                      `{bound}` in it
+//   lockstep_check_1, lockstep_check_2, ...
+//                      texts that end with a zero
 //
 //===----------------------------------------------------------------------===//
 

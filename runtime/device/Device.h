@@ -68,8 +68,8 @@ public:
   /// text, and returns before the access, with incomplete results.
   virtual bool hasChecks() const = 0;
   /// Error: the text of the first check that has failed (out of range), or the
-  /// device has failed. Only if there are checks; on a device with queues, when
-  /// it has executed the commands of a run.
+  /// device has failed. Only if there are checks; on a device with queues, of
+  /// the commands that it has executed.
   virtual Status findFault() const = 0;
   /// What the device does in another manner than the artifact asks for, after
   /// runs; empty if nothing. From any thread.

@@ -2,8 +2,8 @@
 //
 // Kernels compiled with `--check-bounds` return before they access memory
 // outside of their buffers and record the fault. This observer converts the
-// record to the error of the run: on a host device before another command reads
-// the incomplete results, else when the device has executed the run.
+// record to the error of the run, before another command reads the incomplete
+// results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,18 +18,17 @@ namespace lockstep::runtime {
 class BoundsChecker final : public Observer {
 public:
   /// `module`, which has checks, outlives the checker.
-  BoundsChecker(const Module &module, bool isOfHost)
-      : module(module), isOfHost(isOfHost) {}
+  explicit BoundsChecker(const Module &module) : module(module) {}
 
   void runBegins(const ProgramState &) override {}
-  Status runEnds(const ProgramState &) override { return module.findFault(); }
+  Status runEnds(const ProgramState &) override { return Status::success(); }
   Status commandBegins(const Replica &, uint32_t) override {
     return Status::success();
   }
   /// Error (out of range): a kernel of this or another replica has recorded a
   /// fault.
   Status commandEnds(const Replica &, uint32_t) override {
-    return isOfHost ? module.findFault() : Status::success();
+    return module.findFault();
   }
   Status arrives(const Replica &, uint32_t, bool) override {
     return Status::success();
@@ -40,7 +39,6 @@ public:
 
 private:
   const Module &module;
-  const bool isOfHost;
 };
 
 } // namespace lockstep::runtime

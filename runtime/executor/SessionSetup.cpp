@@ -83,7 +83,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
     executor->observe(trace.get());
   }
   if (module->hasChecks()) {
-    bounds = std::make_unique<BoundsChecker>(*module, memory.device->isHost());
+    bounds = std::make_unique<BoundsChecker>(*module);
     executor->observe(bounds.get());
   }
   if (options.checkFinite) {

@@ -115,6 +115,85 @@ def test_accesses_are_checked(run, access, level):
         )
 
 
+#: A loop that reads the index of its next iteration, until that is negative.
+#: The host continues the loop with a collective, a kernel the other one.
+LOOP = """
+#s = affine_map<() -> ()>
+replica.step @step(%i: tensor<1xi32> {{replica.batch = "i"}}, %x: tensor<1x4xi32> {{replica.batch = "x"}})
+    -> (tensor<i32> {{replica.result = "y"}}) {{
+  %c0 = arith.constant 0 : index
+  %n0 = tensor.extract %i[%c0] : tensor<1xi32>
+  %own = tensor.from_elements %n0 : tensor<i32>
+  %first = replica.all_reduce max %own : tensor<i32>
+  %r = scf.while (%s = %first) : (tensor<i32>) -> (tensor<i32>) {{
+    %sv = tensor.extract %s[] : tensor<i32>
+    %lim = arith.constant 0 : i32
+    %c = arith.cmpi sge, %sv, %lim : i32
+    scf.condition(%c) %s : tensor<i32>
+  }} do {{
+  ^bb0(%s: tensor<i32>):
+    %e = tensor.empty() : tensor<i32>
+    %st = linalg.generic {{indexing_maps = [#s, #s], iterator_types = []}} ins(%s : tensor<i32>) outs(%e : tensor<i32>) {{
+    ^bb1(%a: i32, %b: i32):
+      %k = arith.index_cast %a : i32 to index
+      %v = tensor.extract %x[%c0, %k] : tensor<1x4xi32> loc("model.py":7:3)
+      linalg.yield %v : i32
+    }} -> tensor<i32>
+    {next}
+    scf.yield %next : tensor<i32>
+  }}
+  replica.return %r : tensor<i32>
+}}
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "next",
+    [
+        "%next = replica.all_reduce max %st : tensor<i32>",
+        "%next = arith.maxsi %st, %st : tensor<i32>",
+    ],
+    ids=["host", "kernel"],
+)
+def test_loops_end(run, level, next):
+    """Though what a kernel would have stored is their condition."""
+    text, first = LOOP.format(next=next), np.zeros(1, np.int32)
+    for x, code in (([1, -1, 0, 0], 0), ([1, 9, 0, 0], 1)):
+        x = np.array([x], np.int32)
+        done = run(text, {"i": first, "x": x}, level, "--check-bounds")
+        assert done.returncode == code, done.stderr
+    assert "model.py:7: expected an index in [0, 4) for" in done.stderr
+
+
+#: The number of elements of a result is read.
+SIZE = """
+replica.step @step(%i: tensor<1xi32> {replica.batch = "i"}, %x: tensor<1x4xi32> {replica.batch = "x"}, %v: tensor<8xf32> {replica.batch = "v"})
+    -> (tensor<?xf32> {replica.result = "y"}) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.extract %i[%c0] : tensor<1xi32>
+  %k = arith.index_cast %n : i32 to index
+  %r = tensor.extract %x[%c0, %k] : tensor<1x4xi32> loc("model.py":7:3)
+  %z = arith.index_cast %r : i32 to index
+  %y = tensor.extract_slice %v[0] [%z] [1] : tensor<8xf32> to tensor<?xf32>
+  replica.return %y : tensor<?xf32>
+}
+"""
+
+
+def test_sizes_that_are_read_out_of_bounds(run):
+    inputs = {
+        "x": np.array([[4, 3, 2, 1]], np.int32),
+        "v": np.ones(8, np.float32),
+    }
+    for index, code in ((3, 0), (9, 1)):
+        inputs["i"] = np.array([index], np.int32)
+        done = run(SIZE, inputs, "--check-bounds")
+        assert done.returncode == code, done.stderr
+    assert "model.py:7: expected an index in [0, 4)" in done.stderr
+    assert "found 9 [E_OUT_OF_RANGE]" in done.stderr
+
+
 CAST = """
 replica.step @step(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = array<i64: 8>}) -> (tensor<4xf32> {replica.result = "y"}) {
   %c = tensor.cast %x : tensor<?xf32> to tensor<4xf32> loc("model.py":7:3)

@@ -42,7 +42,7 @@ static LogicalResult checkOperations(func::FuncOp function) {
   Aliases aliases(function);
   WalkResult result = function.walk([&](Operation *op) {
     if (isa<cf::AssertOp>(op)) {
-      if (isRepeated(op, aliases))
+      if (isInEachPhase(op, aliases))
         return WalkResult::advance();
       return WalkResult(op->emitError(
           "no code on a GPU for an assertion about a value that the kernel "
@@ -121,7 +121,7 @@ static llvm::SmallPtrSet<Operation *, 16> findShared(func::FuncOp function) {
   llvm::SmallPtrSet<Operation *, 16> shared;
   Aliases aliases(function);
   for (Operation &op : function.getBody().front())
-    if (isRepeated(&op, aliases) || op.hasTrait<OpTrait::IsTerminator>())
+    if (isInEachPhase(&op, aliases) || op.hasTrait<OpTrait::IsTerminator>())
       shared.insert(&op);
   return shared;
 }

@@ -407,7 +407,7 @@ static std::vector<Phase> findProducts(func::FuncOp function,
   return phases;
 }
 
-bool lockstep::isRepeated(Operation *op, const Aliases &aliases) {
+bool lockstep::isInEachPhase(Operation *op, const Aliases &aliases) {
   if (!isa<cf::AssertOp>(op))
     return isTransparent(op, aliases);
   llvm::SetVector<Operation *> sources;
@@ -427,7 +427,7 @@ std::vector<Phase> lockstep::splitPhases(func::FuncOp function,
   Block &body = function.getBody().front();
   Aliases aliases(function);
   auto isShared = [&](Operation *op) {
-    return isRepeated(op, aliases) || isa<memref::DeallocOp>(op);
+    return isInEachPhase(op, aliases) || isa<memref::DeallocOp>(op);
   };
   std::vector<Phase> products = findProducts(function, options);
   llvm::DenseMap<Operation *, Phase *> productOf;

@@ -111,10 +111,10 @@ struct Phase {
   Phase mapTo(const mlir::IRMapping &copies) const;
 };
 
-/// Whether each phase repeats an operation: it has no effects, reads memory
-/// that the kernel does not write, or is an assertion about values from such
-/// operations.
-bool isRepeated(mlir::Operation *op, const Aliases &aliases);
+/// Whether an operation is in each phase, which repeats it: it has no effects,
+/// reads memory that the kernel does not write, or is an assertion about values
+/// from such operations.
+bool isInEachPhase(mlir::Operation *op, const Aliases &aliases);
 
 /// Divides a kernel on memory into phases. Operations that belong to none are
 /// repeated by each.

@@ -16,6 +16,27 @@
 
 namespace lockstep::runtime {
 
+template <typename T>
+Expected<std::vector<T>>
+CudaModule::readGlobal(const std::string &symbol) const {
+  const DriverApi &api = context->api;
+  CUdeviceptr address = 0;
+  size_t bytes = 0;
+  CUresult result =
+      api.cuModuleGetGlobal(&address, &bytes, module, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND)
+    return std::vector<T>();
+  std::vector<T> values(bytes / sizeof(T));
+  if (result == CUDA_SUCCESS)
+    result =
+        api.cuMemcpyDtoH(values.data(), address, values.size() * sizeof(T));
+  if (result != CUDA_SUCCESS)
+    return systemError(fmt::format("cannot read '{}' of the kernels for target "
+                                   "'{}': {}",
+                                   symbol, name, api.text(result)));
+  return values;
+}
+
 Expected<std::unique_ptr<Module>>
 CudaModule::load(std::shared_ptr<CudaContext> context, const Artifact &artifact,
                  std::string_view target) {
@@ -56,34 +77,6 @@ CudaModule::~CudaModule() {
     context->unload(module);
 }
 
-Expected<std::vector<char>>
-CudaModule::readBytes(const std::string &symbol) const {
-  const DriverApi &api = context->api;
-  CUdeviceptr address = 0;
-  size_t bytes = 0;
-  CUresult result =
-      api.cuModuleGetGlobal(&address, &bytes, module, symbol.c_str());
-  if (result == CUDA_ERROR_NOT_FOUND)
-    return std::vector<char>();
-  std::vector<char> values(bytes);
-  if (result == CUDA_SUCCESS)
-    result = api.cuMemcpyDtoH(values.data(), address, values.size());
-  if (result != CUDA_SUCCESS)
-    return systemError(fmt::format("cannot read '{}' of the kernels for target "
-                                   "'{}': {}",
-                                   symbol, name, api.text(result)));
-  return values;
-}
-
-Expected<std::vector<uint64_t>>
-CudaModule::readGlobal(const std::string &symbol) const {
-  std::vector<char> bytes;
-  LOCKSTEP_RETURN_IF_ERROR(readBytes(symbol).moveTo(bytes));
-  std::vector<uint64_t> values(bytes.size() / sizeof(uint64_t));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(uint64_t));
-  return values;
-}
-
 Status CudaModule::findFault() const {
   context->enter();
   std::vector<uint64_t> fault;
@@ -97,7 +90,8 @@ Status CudaModule::findFault() const {
   if (fault[0] == 0)
     return Status::success();
   std::vector<char> text;
-  LOCKSTEP_RETURN_IF_ERROR(readBytes(gpuTextSymbol(fault[1])).moveTo(text));
+  LOCKSTEP_RETURN_IF_ERROR(
+      readGlobal<char>(gpuTextSymbol(fault[1])).moveTo(text));
   return kernelFault(
       std::string(text.data(), ::strnlen(text.data(), text.size())),
       int64_t(fault[2]), int64_t(fault[3]));

@@ -54,10 +54,9 @@ public:
 private:
   explicit CudaModule(std::shared_ptr<CudaContext> context)
       : context(std::move(context)) {}
-  /// The bytes of a global variable; none if there is none.
-  Expected<std::vector<char>> readBytes(const std::string &symbol) const;
-  /// The values of a global array of 64-bit integers; none if there is none.
-  Expected<std::vector<uint64_t>> readGlobal(const std::string &symbol) const;
+  /// The values of a global array; none if there is none.
+  template <typename T = uint64_t>
+  Expected<std::vector<T>> readGlobal(const std::string &symbol) const;
   Status checkArguments(const artifact::Kernel &kernel,
                         const std::string &code) const;
   Expected<CudaKernel::Phase> findPhase(const std::string &code, uint32_t phase,

@@ -45,6 +45,43 @@ func.func @element(%m: memref<4x8xf32>, %i: index, %j: index, %out: memref<f32>)
 
 // -----
 
+// Without indices, nothing can fail, and no record is there.
+// GPU-NOT: lockstep_fault
+// GPU-LABEL: func.func @scalar(
+// GPU-NEXT: memref.load
+// GPU-NEXT: memref.store
+// GPU-NEXT: return
+func.func @scalar(%m: memref<f32>, %out: memref<f32>) {
+  %0 = memref.load %m[] : memref<f32>
+  memref.store %0, %out[] : memref<f32>
+  return
+}
+
+// -----
+
+// The other threads of a block leave a loop when one of them has.
+// GPU-LABEL: func.func @loop(
+// GPU: ^[[BEFORE:.*]]:
+// GPU: %[[STATE:.*]] = llvm.load volatile %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> i64
+// GPU: %[[HOLDS:.*]] = arith.cmpi eq, %[[STATE]], %{{.*}} : i64
+// GPU: cf.cond_br %[[HOLDS]], ^{{.*}}, ^{{.*}}(
+// GPU: memref.load %arg0[]
+// CHECK-LABEL: func.func @loop(
+// CHECK-NOT: volatile
+func.func @loop(%more: memref<i1>, %m: memref<4xi1>, %i: index) {
+  scf.while : () -> () {
+    %0 = memref.load %more[] : memref<i1>
+    scf.condition(%0)
+  } do {
+    %1 = memref.load %m[%i] : memref<4xi1>
+    memref.store %1, %more[] : memref<i1>
+    scf.yield
+  }
+  return
+}
+
+// -----
+
 // An index that is known to be in bounds is not compared.
 // CHECK-LABEL: func.func @known(
 // CHECK-NOT: cf.cond_br

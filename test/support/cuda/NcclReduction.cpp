@@ -80,8 +80,8 @@ template <typename T> static T combine(ncclRedOp_t operation, T left, T right) {
 
 /// Reduces `from` to `to`; integers wrap around.
 template <typename T>
-static void addIntegers(ncclRedOp_t operation, std::byte *to,
-                        const std::byte *from, uint64_t count) {
+static void reduceIntegers(ncclRedOp_t operation, std::byte *to,
+                           const std::byte *from, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) {
     T left, right;
     std::memcpy(&left, to + i * sizeof(T), sizeof(T));
@@ -91,8 +91,8 @@ static void addIntegers(ncclRedOp_t operation, std::byte *to,
   }
 }
 
-static void addFloats(ncclRedOp_t operation, std::byte *to,
-                      const std::byte *from, uint64_t count, Float type) {
+static void reduceFloats(ncclRedOp_t operation, std::byte *to,
+                         const std::byte *from, uint64_t count, Float type) {
   uint64_t size = sizeOf(type);
   for (uint64_t i = 0; i < count; ++i)
     store(to + i * size, type,
@@ -100,35 +100,35 @@ static void addFloats(ncclRedOp_t operation, std::byte *to,
                   load(from + i * size, type)));
 }
 
-static void add(ncclDataType_t type, ncclRedOp_t operation, std::byte *to,
-                const std::byte *from, uint64_t count) {
+static void reduceInto(ncclDataType_t type, ncclRedOp_t operation,
+                       std::byte *to, const std::byte *from, uint64_t count) {
   // Sums and products of integers have the same bits with and without a sign,
   // and do not overflow without one.
-  bool isSigned = operation == ncclMin || operation == ncclMax;
+  bool isCompared = operation == ncclMin || operation == ncclMax;
   switch (type) {
   case ncclInt8:
-    return isSigned ? addIntegers<int8_t>(operation, to, from, count)
-                    : addIntegers<uint8_t>(operation, to, from, count);
+    return isCompared ? reduceIntegers<int8_t>(operation, to, from, count)
+                      : reduceIntegers<uint8_t>(operation, to, from, count);
   case ncclUint8:
-    return addIntegers<uint8_t>(operation, to, from, count);
+    return reduceIntegers<uint8_t>(operation, to, from, count);
   case ncclInt32:
-    return isSigned ? addIntegers<int32_t>(operation, to, from, count)
-                    : addIntegers<uint32_t>(operation, to, from, count);
+    return isCompared ? reduceIntegers<int32_t>(operation, to, from, count)
+                      : reduceIntegers<uint32_t>(operation, to, from, count);
   case ncclUint32:
-    return addIntegers<uint32_t>(operation, to, from, count);
+    return reduceIntegers<uint32_t>(operation, to, from, count);
   case ncclInt64:
-    return isSigned ? addIntegers<int64_t>(operation, to, from, count)
-                    : addIntegers<uint64_t>(operation, to, from, count);
+    return isCompared ? reduceIntegers<int64_t>(operation, to, from, count)
+                      : reduceIntegers<uint64_t>(operation, to, from, count);
   case ncclUint64:
-    return addIntegers<uint64_t>(operation, to, from, count);
+    return reduceIntegers<uint64_t>(operation, to, from, count);
   case ncclFloat16:
-    return addFloats(operation, to, from, count, Float::F16);
+    return reduceFloats(operation, to, from, count, Float::F16);
   case ncclBfloat16:
-    return addFloats(operation, to, from, count, Float::BF16);
+    return reduceFloats(operation, to, from, count, Float::BF16);
   case ncclFloat32:
-    return addFloats(operation, to, from, count, Float::F32);
+    return reduceFloats(operation, to, from, count, Float::F32);
   default:
-    return addFloats(operation, to, from, count, Float::F64);
+    return reduceFloats(operation, to, from, count, Float::F64);
   }
 }
 
@@ -140,7 +140,7 @@ void NcclReduction::compute() const {
     if (peer == size - 1)
       std::memcpy(sum.data(), from, bytes());
     else
-      add(type, operation, sum.data(), from, count);
+      reduceInto(type, operation, sum.data(), from, count);
   }
   std::memcpy(MemoryTable::host(result), sum.data(), bytes());
 }
