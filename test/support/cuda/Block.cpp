@@ -183,8 +183,8 @@ void Block::exitThread() {
 }
 
 bool Block::isReached(const BarrierState &barrier) const {
-  return barrier.arrived > 0 &&
-         barrier.arrived + (barrier.isOfAll ? exited : 0) == barrier.count;
+  uint32_t absent = barrier.isOfAll && code.hasChecks ? exited : 0;
+  return barrier.arrived > 0 && barrier.arrived + absent == barrier.count;
 }
 
 uint32_t Block::barrier(Thread &thread, uint32_t id, uint32_t count,

@@ -61,8 +61,7 @@ private:
   struct BarrierState {
     uint32_t arrived = 0, count = 0, votes = 0;
     BarrierOperation operation = BarrierOperation::None;
-    /// From compute capability 7.0 on, a barrier of all threads of the block
-    /// does not wait for those that have exited.
+    /// Of all threads of the block, without a number in the instruction.
     bool isOfAll = false;
   };
 
@@ -81,6 +80,9 @@ private:
   void enter(Fiber &fiber);
   void suspend(ThreadState &state);
   void makeReady(uint32_t index);
+  /// GPUs from compute capability 7.0 on do not wait for threads that have
+  /// exited at a barrier of all. Here, only kernels with checks may rely on it:
+  /// other threads are expected at each barrier.
   bool isReached(const BarrierState &barrier) const;
   void finishBarrier(uint32_t id);
   void finishWarp(uint32_t first, uint32_t lane);

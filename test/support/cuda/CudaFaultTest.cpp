@@ -89,9 +89,25 @@ TEST_F(CudaFault, Traps) {
               CUDA_ERROR_LAUNCH_FAILED, "trap");
 }
 
-TEST_F(CudaFault, BarriersThatAllOrNoThreadsReachOrAllThatHaveNotExited) {
+TEST_F(CudaFault, BarriersThatNotAllThreadsReach) {
+  expectFault(launch(find(cooperation, "diverge"), 1, 64, nullptr, 33),
+              CUDA_ERROR_LAUNCH_FAILED,
+              "thread 33 has exited, thread 0 is at barrier 0");
+}
+
+TEST_F(CudaFault, BarriersThatAllOrNoThreadsReach) {
+  EXPECT_EQ(launch(find(cooperation, "diverge"), 1, 64, nullptr, 64),
+            CUDA_SUCCESS);
+  EXPECT_EQ(launch(find(cooperation, "diverge"), 1, 64, nullptr, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cuda.cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+TEST_F(CudaFault,
+       BarriersOfKernelsWithChecksDoNotWaitForThreadsThatHaveExited) {
   for (int reaching : {64, 0, 33})
-    EXPECT_EQ(launch(find(cooperation, "diverge"), 1, 64, nullptr, reaching),
+    EXPECT_EQ(launch(find(loadFile("checked.ptx"), "leave"), 1, 64, nullptr,
+                     reaching),
               CUDA_SUCCESS);
   EXPECT_EQ(cuda.cuCtxSynchronize(), CUDA_SUCCESS);
 }

@@ -325,6 +325,7 @@ KernelCode translateKernel(const PtxModule &module, const Function &entry,
   code.name = entry.name;
   code.maxThreads = entry.maxThreads;
   code.requiredThreads = entry.requiredThreads;
+  code.hasChecks = addresses.contains("lockstep_fault");
   layOutParameters(entry, code);
 
   std::vector<const Function *> worklist = {&entry};

@@ -31,6 +31,9 @@ struct KernelCode {
   uint32_t sites = 0;
   /// Threads wait for each other.
   bool hasBarriers = false;
+  /// A thread whose check fails returns: the module has a record of that
+  /// (runtime/artifact/GpuSymbols.h).
+  bool hasChecks = false;
   uint64_t maxThreads = 0, requiredThreads = 0;
 };
 
