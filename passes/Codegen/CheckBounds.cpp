@@ -159,9 +159,6 @@ struct CheckBounds : lockstep::impl::CheckBoundsPassBase<CheckBounds> {
   using CheckBoundsPassBase::CheckBoundsPassBase;
 
   void runOnOperation() override {
-    if (gpu)
-      for (auto function : getOperation().getOps<func::FuncOp>())
-        function.walk([&](scf::WhileOp loop) { checkOthers(loop); });
     // Blocks allow a kernel to return from any operation.
     OpPassManager toBlocks(func::FuncOp::getOperationName());
     toBlocks.addPass(createSCFToControlFlowPass());
@@ -172,6 +169,8 @@ struct CheckBounds : lockstep::impl::CheckBoundsPassBase<CheckBounds> {
               .wasInterrupted();
       if (!accesses && !hasAssertions)
         continue;
+      if (gpu)
+        function.walk([&](scf::WhileOp loop) { checkOthers(loop); });
       if (failed(runPipeline(toBlocks, function)))
         return signalPassFailure();
       check(function);
@@ -199,16 +198,6 @@ private:
   /// stored that has returned: the others return when a check has failed. What
   /// they assert is never recorded, since that has been.
   void checkOthers(scf::WhileOp loop) {
-    bool mayFail = loop->walk([&](Operation *op) {
-                         return isa<cf::AssertOp>(op) ||
-                                        (accesses && !isMemoryEffectFree(op) &&
-                                         op->getNumRegions() == 0)
-                                    ? WalkResult::interrupt()
-                                    : WalkResult::advance();
-                       })
-                       .wasInterrupted();
-    if (!mayFail)
-      return;
     Location loc = loop.getLoc();
     OpBuilder builder = OpBuilder::atBlockBegin(loop.getBeforeBody());
     Value state = LLVM::LoadOp::create(

@@ -246,8 +246,11 @@ def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
       return
     ```
   }];
-  let options = [Option<"accesses", "accesses", "bool", /*default=*/"true", "check every access, not assertions alone">,
-                 Option<"gpu", "gpu", "bool", /*default=*/"false", "functions are phases on a GPU, whose threads record the number of the text">];
+  let options = [Option<"accesses", "accesses", "bool", /*default=*/"true",
+                        "check every access, not assertions alone">,
+                 Option<"gpu", "gpu", "bool", /*default=*/"false",
+                        "functions are phases on a GPU, whose threads record "
+                        "the number of the text">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }

@@ -74,7 +74,9 @@ def ExpandAttentionPass : Pass<"expand-attention", "::mlir::func::FuncOp"> {
                         /*default=*/"0",
                         "bytes of the scores that are computed at a time, or "
                         "of one head if it has more; 0: any number">];
-  let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+  let dependentDialects = ["::lockstep::device::DeviceDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 

@@ -10,12 +10,12 @@
 #include "passes/Codegen/Gpu/VectorAccess.h"
 #include "passes/Codegen/Product.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/EquivalenceClasses.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace lockstep;
@@ -410,25 +410,20 @@ static std::vector<Phase> findProducts(func::FuncOp function,
 bool lockstep::isInEachPhase(Operation *op, const Aliases &aliases) {
   if (!isa<cf::AssertOp>(op))
     return isTransparent(op, aliases);
-  llvm::SetVector<Operation *> sources;
-  sources.insert(op);
-  for (unsigned i = 0; i < sources.size(); ++i) {
-    if (i > 0 && !isTransparent(sources[i], aliases))
-      return false;
-    for (Value operand : sources[i]->getOperands())
-      if (Operation *source = operand.getDefiningOp())
-        sources.insert(source);
-  }
-  return true;
+  SetVector<Operation *> sources;
+  BackwardSliceOptions options;
+  options.omitBlockArguments = true;
+  return succeeded(getBackwardSlice(op, &sources, options)) &&
+         llvm::all_of(sources, [&](Operation *source) {
+           return isTransparent(source, aliases);
+         });
 }
 
 std::vector<Phase> lockstep::splitPhases(func::FuncOp function,
                                          const GpuProductOptions &options) {
   Block &body = function.getBody().front();
   Aliases aliases(function);
-  auto isShared = [&](Operation *op) {
-    return isInEachPhase(op, aliases) || isa<memref::DeallocOp>(op);
-  };
+  auto isShared = [&](Operation *op) { return isInEachPhase(op, aliases); };
   std::vector<Phase> products = findProducts(function, options);
   llvm::DenseMap<Operation *, Phase *> productOf;
   for (Phase &phase : products)
