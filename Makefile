@@ -81,7 +81,7 @@ CHECK_TEMPORARY = @left=$$(find "$(TEMPORARY)" -mindepth 1 -not -name 'pytest-of
 SIDE_BY_SIDE := --numprocesses=$(CPUS) --dist=loadfile --no-loadscope-reorder
 # What is executed once more with generated code that checks each access: not what compiles for minutes or for GPUs, compares by itself, or is about other things
 # than what kernels compute.
-UNCHECKED := cuda cuda_attention cuda_code cuda_convolutions cuda_graphs cuda_products cuda_rows cuda_trace models random_functions operations numerics refused_functions documentation mutants \
+UNCHECKED := cuda cuda_attention cuda_code cuda_convolutions cuda_graphs cuda_nccl cuda_products cuda_rows cuda_trace models random_functions operations numerics refused_functions documentation mutants \
   same_bits compile_errors inspect_page kernel_order restarts
 
 test: temporary build test-gcc test-asan test-tsan

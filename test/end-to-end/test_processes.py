@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import Tools, read_metrics, without_devices
+from gpus import standin
 from modules_by_hand import MODULES
 from mpi_processes import Processes
 
@@ -423,6 +424,15 @@ def test_under_address_sanitizer(examples, compiled, processes, tmp_path):
     assert found.stdout.splitlines()[1:] == expected.stdout.splitlines()[1:]
 
 
+@pytest.fixture
+def nccl(tools):
+    """The folder of the stand-ins for CUDA's driver and NCCL."""
+    folder = standin(tools)
+    if not (folder / "libnccl.so.2").exists():
+        pytest.skip("the stand-in for CUDA's driver is not built")
+    return folder
+
+
 #: Lets the second process use another transport.
 REDUCING_IN_ONE = """
 import os, sys
@@ -433,16 +443,13 @@ os.execv(command[0], command)
 """
 
 
-def test_processes_agree_on_who_reduces(tools, examples, compiled, processes):
-    standin = tools.folder.parent / "lib" / "cuda-standin"
-    if not (standin / "libnccl.so.2").exists():
-        pytest.skip("the stand-in for CUDA's driver is not built")
+def test_processes_agree_on_who_reduces(nccl, examples, compiled, processes):
     done = processes.run(
         2, compiled("digits-mlp", f"--replicas={REPLICAS}", "--target=sm_90a"),
         *usual(examples, compiled, "--steps=1")[1:],
         "--device=cuda", "--transport=nccl:mpi",
         program=[sys.executable, "-c", REDUCING_IN_ONE], check=False,
-        LD_LIBRARY_PATH=str(standin), LOCKSTEP_CUDA_DEVICES="2",
+        LD_LIBRARY_PATH=str(nccl), LOCKSTEP_CUDA_DEVICES="2",
     )  # fmt: skip
     assert done.returncode != 0
     assert (
@@ -456,11 +463,8 @@ def test_processes_agree_on_who_reduces(tools, examples, compiled, processes):
     "transport", ["mpi", "nccl", "nccl:mpi", "nccl:reduce", "nccl:mpi,reduce"]
 )
 def test_gpus_of_several_processes(
-    tools, examples, compiled, processes, tmp_path, transport
+    tools, nccl, examples, compiled, processes, tmp_path, transport
 ):
-    standin = tools.folder.parent / "lib" / "cuda-standin"
-    if not (standin / "libnccl.so.2").exists():
-        pytest.skip("the stand-in for CUDA's driver is not built")
     mlp = examples("digits-mlp")
     compile = ("digits-mlp", f"--replicas={REPLICAS}")
     tools.run(
@@ -470,7 +474,7 @@ def test_gpus_of_several_processes(
     done = processes.run(
         2, compiled(*compile, "--target=sm_90a"), *mlp.arguments(3, tmp_path / "gpus"),
         "--device=cuda", f"--transport={transport}",
-        LD_LIBRARY_PATH=str(standin), LOCKSTEP_CUDA_DEVICES="2",
+        LD_LIBRARY_PATH=str(nccl), LOCKSTEP_CUDA_DEVICES="2",
     )  # fmt: skip
     assert "trained 3 steps" in done.stdout
     for found, expected in zip(

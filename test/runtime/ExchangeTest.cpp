@@ -2,6 +2,7 @@
 
 #include "Collectives.h"
 #include "Executors.h"
+#include "NearFloats.h"
 #include "RandomValues.h"
 
 using namespace lockstep;
@@ -267,44 +268,10 @@ void fill(Session &session, unsigned replica, uint32_t rank,
   }
 }
 
-double readFloat(const std::byte *from, ElementType element) {
-  auto as = [&](auto value) {
-    std::memcpy(&value, from, sizeof(value));
-    return double(value);
-  };
-  switch (element) {
-  case ElementType::f32:
-    return as(float());
-  case ElementType::f64:
-    return as(double());
-  case ElementType::f16:
-    return as(_Float16());
-  default:
-    return as(__bf16());
-  }
-}
-
-/// Sums of at most eight operands in [-2, 2], which a library has rounded in
-/// another order; of f16 and bf16 after each addition.
-void expectNear(std::span<const std::byte> found,
-                std::span<const std::byte> expected, ElementType element) {
-  bool isHalf = element == ElementType::f16 || element == ElementType::bf16;
-  double bound = isHalf ? 0.5 : 1e-5;
-  for (size_t i = 0; i < found.size(); i += elementSize(element))
-    ASSERT_NEAR(readFloat(found.data() + i, element),
-                readFloat(expected.data() + i, element), bound)
-        << "byte " << i;
-}
-
 /// Whether the transport reduces as it likes.
 bool hasOrderOfItsOwn() {
   const char *transport = std::getenv("LOCKSTEP_TRANSPORT");
   return transport && std::string_view(transport).ends_with("reduce");
-}
-
-bool isFloat(ElementType element) {
-  return element == ElementType::f16 || element == ElementType::bf16 ||
-         element == ElementType::f32 || element == ElementType::f64;
 }
 
 /// The bits of a collective in several executors, and in one.

@@ -219,9 +219,11 @@ private:
            operand + operandBytes <= result || result + bytes <= operand;
   }
 
-  void addLibraryReduction(ExchangeStep &step, const ReduceRange &range,
-                           const Contributions &contributions,
-                           bool isScattered) {
+  /// False: the executors reduce.
+  bool reduceByLibrary(ExchangeStep &step, const ReduceRange &range,
+                       const Contributions &contributions, bool isScattered) {
+    if (!leavesToLibrary(range, contributions, isScattered))
+      return false;
     std::vector<std::byte *> results = resultsOf(range);
     step.libraryReductions.push_back(
         {range.element, plan.reduction, isScattered, range.elements,
@@ -229,13 +231,14 @@ private:
     for (size_t i = 1; i < results.size(); ++i)
       addCopy(step, results[i], results.front(),
               range.elements * range.resultSize);
+    return true;
   }
 
   void reduceForAll(const ReduceRange &range) {
     Contributions contributions = contributionsTo(range, range.elements);
-    if (leavesToLibrary(range, contributions, /*isScattered=*/false))
-      return addLibraryReduction(step(1), range, contributions,
-                                 /*isScattered=*/false);
+    if (reduceByLibrary(step(1), range, contributions,
+                        /*isScattered=*/false))
+      return;
     Part whole{0, range.elements};
     // Two executors exchange the same bytes in one transfer as in two.
     bool isSmall = peerCount() == 2 ||
@@ -278,9 +281,9 @@ private:
   void reduceScatter(const ReduceRange &range) {
     Contributions contributions =
         contributionsTo(range, range.elements * uint64_t(plan.members.size()));
-    if (leavesToLibrary(range, contributions, /*isScattered=*/true))
-      return addLibraryReduction(step(1), range, contributions,
-                                 /*isScattered=*/true);
+    if (reduceByLibrary(step(1), range, contributions,
+                        /*isScattered=*/true))
+      return;
     auto sliceOf = [&](uint32_t position) {
       return Part{position * range.elements, range.elements};
     };

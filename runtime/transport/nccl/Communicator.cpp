@@ -2,6 +2,8 @@
 
 #include "runtime/transport/nccl/Communicator.h"
 
+#include "runtime/schema/Types.h"
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -258,17 +260,15 @@ static std::optional<ncclDataType_t> typeOf(ElementType element) {
 /// None: the library has no such reduction, or one that may lose a NaN.
 static std::optional<ncclRedOp_t> operationOf(ElementType element,
                                               Reduction reduction) {
-  bool isFloat = element == ElementType::f16 || element == ElementType::bf16 ||
-                 element == ElementType::f32 || element == ElementType::f64;
   switch (reduction) {
   case Reduction::sum:
     return ncclSum;
   case Reduction::product:
     return ncclProd;
   case Reduction::min:
-    return isFloat ? std::nullopt : std::optional(ncclMin);
+    return isFloat(element) ? std::nullopt : std::optional(ncclMin);
   case Reduction::max:
-    return isFloat ? std::nullopt : std::optional(ncclMax);
+    return isFloat(element) ? std::nullopt : std::optional(ncclMax);
   default:
     return std::nullopt;
   }

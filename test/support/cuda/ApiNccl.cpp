@@ -248,17 +248,13 @@ void addOperands(const Call &call, const Point &ready,
   for (int peer = 0; peer < reduction.size; ++peer) {
     if (peer == reduction.rank)
       continue;
-    Call send{
-        call.comm, /*isSend=*/true, reduction.sent(peer), reduction.bytes(),
-        peer,      call.stream},
-        receive{call.comm,
-                /*isSend=*/false,
-                reduction.arrival(peer),
-                reduction.bytes(),
-                peer,
-                call.stream};
-    gates.push_back(addTransfer(send, ready));
-    gates.push_back(addTransfer(receive, ready));
+    auto add = [&](bool isSend, uint64_t address) {
+      Call transfer{call.comm,         isSend, address,
+                    reduction.bytes(), peer,   call.stream};
+      gates.push_back(addTransfer(transfer, ready));
+    };
+    add(/*isSend=*/true, reduction.sent(peer));
+    add(/*isSend=*/false, reduction.arrival(peer));
   }
 }
 
@@ -283,23 +279,17 @@ void enqueueCalls(const std::vector<Call> &calls) {
         Point ready =
             Scheduler::get().enqueue(lane, {nullptr, std::move(waits)});
         std::vector<Point> gates;
-        std::vector<std::shared_ptr<NcclReduction>> reductions;
         for (const Call &call : calls)
-          if (call.reduction) {
+          if (call.reduction)
             addOperands(call, ready, gates);
-            reductions.push_back(call.reduction);
-          } else {
+          else
             gates.push_back(addTransfer(call, ready));
-          }
-        Command end;
-        end.waits = std::move(gates);
-        if (!reductions.empty())
-          end.work = [context = calls.front().comm->context, reductions] {
-            if (context->error() == CUDA_SUCCESS)
-              for (const std::shared_ptr<NcclReduction> &reduction : reductions)
-                reduction->compute();
-          };
-        return Scheduler::get().enqueue(lane, std::move(end));
+        auto reduce = [calls] {
+          for (const Call &call : calls)
+            if (call.reduction && call.comm->context->error() == CUDA_SUCCESS)
+              call.reduction->compute();
+        };
+        return Scheduler::get().enqueue(lane, {reduce, std::move(gates)});
       },
       {});
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 using namespace lockstep::standin;
@@ -65,20 +66,20 @@ std::string NcclReduction::prepare(const void *context) {
   return "";
 }
 
+/// Integers wrap around.
 template <typename T> static T combine(ncclRedOp_t operation, T left, T right) {
-  switch (operation) {
-  case ncclProd:
-    return T(left * right);
-  case ncclMin:
+  if (operation == ncclMin)
     return std::min(left, right);
-  case ncclMax:
+  if (operation == ncclMax)
     return std::max(left, right);
-  default:
-    return T(left + right);
+  if constexpr (std::is_integral_v<T>) {
+    auto x = uint64_t(left), y = uint64_t(right);
+    return T(operation == ncclProd ? x * y : x + y);
+  } else {
+    return operation == ncclProd ? left * right : left + right;
   }
 }
 
-/// Reduces `from` to `to`; integers wrap around.
 template <typename T>
 static void reduceIntegers(ncclRedOp_t operation, std::byte *to,
                            const std::byte *from, uint64_t count) {
@@ -102,23 +103,17 @@ static void reduceFloats(ncclRedOp_t operation, std::byte *to,
 
 static void reduceInto(ncclDataType_t type, ncclRedOp_t operation,
                        std::byte *to, const std::byte *from, uint64_t count) {
-  // Sums and products of integers have the same bits with and without a sign,
-  // and do not overflow without one.
-  bool isCompared = operation == ncclMin || operation == ncclMax;
   switch (type) {
   case ncclInt8:
-    return isCompared ? reduceIntegers<int8_t>(operation, to, from, count)
-                      : reduceIntegers<uint8_t>(operation, to, from, count);
+    return reduceIntegers<int8_t>(operation, to, from, count);
   case ncclUint8:
     return reduceIntegers<uint8_t>(operation, to, from, count);
   case ncclInt32:
-    return isCompared ? reduceIntegers<int32_t>(operation, to, from, count)
-                      : reduceIntegers<uint32_t>(operation, to, from, count);
+    return reduceIntegers<int32_t>(operation, to, from, count);
   case ncclUint32:
     return reduceIntegers<uint32_t>(operation, to, from, count);
   case ncclInt64:
-    return isCompared ? reduceIntegers<int64_t>(operation, to, from, count)
-                      : reduceIntegers<uint64_t>(operation, to, from, count);
+    return reduceIntegers<int64_t>(operation, to, from, count);
   case ncclUint64:
     return reduceIntegers<uint64_t>(operation, to, from, count);
   case ncclFloat16:
