@@ -66,6 +66,7 @@ def initial_state(model: Model, seed: int):
         have the same name.
     """
     state = model.init(seed)
+    arrays = []
     for name, leaf in named_leaves(state, "init").items():
         where = f"init: variable '{name}'"
         try:
@@ -76,8 +77,11 @@ def initial_state(model: Model, seed: int):
             ) from None
         if not _is_key(array):
             check_dtype(where, array.dtype)
-    # Python numbers have weak types, which a step would not return.
-    return jax.tree.map(lambda x: jnp.asarray(x, jnp.asarray(x).dtype), state)
+            # Python numbers have weak types, which a step would not return.
+            if array.weak_type:
+                array = jnp.asarray(array, array.dtype)
+        arrays.append(array)
+    return jax.tree.unflatten(jax.tree.structure(state), arrays)
 
 
 def initial_shapes(model: Model, seed: int):

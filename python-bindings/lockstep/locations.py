@@ -55,6 +55,10 @@ class Locations:
         self._roots = sorted(
             {os.path.realpath(p) for p in sys.path if p}, key=len, reverse=True
         )
+        # Operations share lines, and most of the calls around them: what a
+        # location and a line become is computed once for each.
+        self._known_frames = {}
+        self._known_lines = {}
 
     def user_location(self, location):
         """Returns the user's part of a location.
@@ -80,10 +84,11 @@ class Locations:
 
     def _chain(self, frames, is_backward=False):
         """Makes a location of frames, innermost first."""
-        while frames and frames[-1][:2] in self._callers:
-            frames.pop()
+        end = len(frames)
+        while end and frames[end - 1][:2] in self._callers:
+            end -= 1
         shown = {}
-        for frame in filter(None, map(self._shown, frames)):
+        for frame in filter(None, map(self._shown, frames[:end])):
             shown.setdefault(frame.place, frame)
         locations = []
         for place, frame in shown.items():
@@ -104,6 +109,15 @@ class Locations:
 
     def _frames(self, location):
         """Lists the lines of a location, innermost first."""
+        # Equal locations are one attribute.
+        key = location.attr
+        frames = self._known_frames.get(key)
+        if frames is None:
+            frames = self._find_frames(location)
+            self._known_frames[key] = frames
+        return frames
+
+    def _find_frames(self, location):
         if isinstance(location, ir.NameLoc):
             child = location.child_loc
             frames = self._frames(child)
@@ -132,9 +146,13 @@ class Locations:
         return []
 
     def _shown(self, frame):
-        """Writes a frame for the user; None if its file is not the user's.
+        """Writes a frame for the user; None if its file is not the user's."""
+        if frame not in self._known_lines:
+            self._known_lines[frame] = self._write(frame)
+        return self._known_lines[frame]
 
-        Columns are counted from 1, as editors do; JAX counts them from 0. A
+    def _write(self, frame):
+        """Columns are counted from 1, as editors do; JAX counts them from 0. A
         frame with a relative path has already been converted.
         """
         if frame.is_converted:
