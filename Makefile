@@ -70,7 +70,8 @@ export LOCKSTEP_CUDA_CACHE := $(CURDIR)/$(BUILD)/cuda-cache
 
 # Tests get an empty folder for temporary files, and have to leave it empty; pytest leaves an empty folder in it.
 TEMPORARY := $(CURDIR)/$(BUILD)/temporary
-CTEST  := TMPDIR="$(TEMPORARY)" ctest --output-on-failure --parallel $(CPUS) --timeout 600
+# ThreadSanitizer waits for a second before a process with threads ends, to find races of its end; a fiftieth is enough for what still runs then.
+CTEST  := TMPDIR="$(TEMPORARY)" TSAN_OPTIONS=atexit_sleep_ms=20 ctest --output-on-failure --parallel $(CPUS) --timeout 600
 # The output of failed tests once more, after hundreds of lines about those that passed: logs are read, and often kept, from their end.
 SHOW_FAILED := awk '/ Testing: /{test=""} {test=test $$0 "\n"} /^Test Failed/{print test}'
 CTEST_IN = $(CTEST) --test-dir $(1) || { $(SHOW_FAILED) $(1)/Testing/Temporary/LastTest.log; exit 1; }

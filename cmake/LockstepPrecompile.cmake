@@ -1,7 +1,7 @@
 # Parses what most sources include once for each target, not once for each source.
 
 # lockstep_precompile(header...): for the targets of this folder and of those in it so far that have several sources, once for those of each
-# type, which are compiled by the same options. The preset `gcc` builds without, and so finds sources that lack an include.
+# type that are compiled by the same options. The preset `gcc` builds without, and so finds sources that lack an include.
 function(lockstep_precompile)
   get_property(_folders DIRECTORY PROPERTY SUBDIRECTORIES)
   get_property(_targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
@@ -20,11 +20,13 @@ function(lockstep_precompile)
     if(_count LESS_EQUAL 2)
       continue()
     endif()
-    if(_first_${_type})
-      target_precompile_headers(${_target} REUSE_FROM ${_first_${_type}})
+    get_target_property(_options ${_target} COMPILE_OPTIONS)
+    string(MAKE_C_IDENTIFIER "${_type} ${_options}" _kind)
+    if(_first_${_kind})
+      target_precompile_headers(${_target} REUSE_FROM ${_first_${_kind}})
     else()
       target_precompile_headers(${_target} PRIVATE ${ARGN})
-      set(_first_${_type} ${_target})
+      set(_first_${_kind} ${_target})
     endif()
   endforeach()
 endfunction()

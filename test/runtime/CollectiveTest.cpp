@@ -3,7 +3,9 @@
 #include "RandomValues.h"
 #include "TestProgram.h"
 
+#include <algorithm>
 #include <numeric>
+#include <span>
 
 using namespace lockstep;
 using namespace lockstep::runtime;
@@ -12,8 +14,7 @@ using namespace lockstep::runtime::test;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// A reference that is written from the definition: recursive, one element at a
-// time
+// A reference that is written from the definition: recursive
 //===----------------------------------------------------------------------===//
 
 template <typename A> A apply(Reduction reduction, A a, A b) {
@@ -29,18 +30,23 @@ template <typename A> A apply(Reduction reduction, A a, A b) {
   }
 }
 
+/// Of operands of one size, element by element.
 template <typename A>
-A reduceReference(Reduction reduction, const std::vector<A> &values) {
-  if (values.size() == 1)
-    return values[0];
+std::vector<A> reduceReference(Reduction reduction,
+                               std::span<const std::vector<A>> operands) {
+  if (operands.size() == 1)
+    return operands[0];
   size_t low = 1;
-  while (low * 2 < values.size())
+  while (low * 2 < operands.size())
     low *= 2;
-  auto middle = values.begin() + ptrdiff_t(low);
-  return apply<A>(
-      reduction,
-      reduceReference(reduction, std::vector<A>(values.begin(), middle)),
-      reduceReference(reduction, std::vector<A>(middle, values.end())));
+  std::vector<A> result = reduceReference(reduction, operands.first(low)),
+                 high = reduceReference(reduction, operands.subspan(low));
+  A *value = result.data();
+  for (const A &other : high) {
+    *value = apply(reduction, *value, other);
+    ++value;
+  }
+  return result;
 }
 
 float fromBFloat(uint16_t bits) {
@@ -130,13 +136,16 @@ void checkAllReduce(ElementType element, Reduction reduction, uint32_t replicas,
   Status status = session->run("main");
   ASSERT_TRUE(status.ok()) << status.message();
   for (int operand = 0; operand < 2; ++operand) {
-    std::vector<R> expected(values[operand][0].size());
-    for (size_t i = 0; i < expected.size(); ++i) {
-      std::vector<typename Type::Accumulator> column;
-      for (uint32_t r = 0; r < replicas; ++r)
-        column.push_back(Type::widen(values[operand][r][i]));
-      expected[i] = Type::narrow(reduceReference(reduction, column));
+    using A = typename Type::Accumulator;
+    std::vector<std::vector<A>> operands;
+    for (const std::vector<S> &narrow : values[operand]) {
+      std::vector<A> &wide = operands.emplace_back(narrow.size());
+      std::ranges::transform(narrow, wide.begin(), Type::widen);
     }
+    std::vector<A> reduced =
+        reduceReference(reduction, std::span<const std::vector<A>>(operands));
+    std::vector<R> expected(reduced.size());
+    std::ranges::transform(reduced, expected.begin(), Type::narrow);
     for (uint32_t r = 0; r < replicas; ++r) {
       std::span<const std::byte> found = session->output(0, operand, r);
       ASSERT_EQ(found.size(), expected.size() * sizeof(R));

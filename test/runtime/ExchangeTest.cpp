@@ -236,34 +236,37 @@ void fill(Session &session, unsigned replica, uint32_t rank,
   for (const VariableInfo &info : session.variables()) {
     std::mt19937 &random = info.perReplica ? own : shared;
     std::span<std::byte> bytes = session.variable(info.name, replica);
-    auto set = [&](auto value, size_t index) {
-      std::memcpy(bytes.data() + index * sizeof(value), &value, sizeof(value));
+    auto set = [&]<typename T>(auto draw) {
+      auto *elements = reinterpret_cast<T *>(bytes.data());
+      for (size_t i = 0; i < bytes.size() / sizeof(T); ++i)
+        elements[i] = T(draw(i));
     };
-    for (size_t i = 0; i < bytes.size() / elementSize(info.type.element); ++i) {
-      float real = randomReal(random);
-      switch (info.type.element) {
-      case ElementType::f32:
-        set(real, i);
-        break;
-      case ElementType::f64:
-        set(double(real), i);
-        break;
-      case ElementType::f16:
-        set(_Float16(real), i);
-        break;
-      case ElementType::bf16:
-        set(uint16_t(std::bit_cast<uint32_t>(real) >> 16), i);
-        break;
-      case ElementType::i64:
-        // Replica r has r rows.
-        set(info.name == "total"    ? int64_t(replicas) * (replicas - 1) / 2
-            : info.name == "counts" ? int64_t(i >= replicas / 2 ? i + 1 : i)
-                                    : int64_t(rank),
-            i);
-        break;
-      default:
-        set(int32_t(random() % 1000), i);
-      }
+    auto drawReal = [&](size_t) { return randomReal(random); };
+    switch (info.type.element) {
+    case ElementType::f32:
+      set.operator()<float>(drawReal);
+      break;
+    case ElementType::f64:
+      set.operator()<double>(drawReal);
+      break;
+    case ElementType::f16:
+      set.operator()<_Float16>(drawReal);
+      break;
+    case ElementType::bf16:
+      set.operator()<uint16_t>([&](size_t) {
+        return std::bit_cast<uint32_t>(randomReal(random)) >> 16;
+      });
+      break;
+    case ElementType::i64:
+      // Replica r has r rows.
+      set.operator()<int64_t>([&](size_t i) -> uint64_t {
+        return info.name == "total"    ? replicas * (replicas - 1) / 2
+               : info.name == "counts" ? (i >= replicas / 2 ? i + 1 : i)
+                                       : rank;
+      });
+      break;
+    default:
+      set.operator()<int32_t>([&](size_t) { return random() % 1000; });
     }
   }
 }
@@ -298,7 +301,12 @@ void compareWithOneExecutor(const Case &test, uint32_t executors,
     for (uint32_t rank = 0; rank < replicas; ++rank) {
       fill(**reference, rank, rank, replicas);
       auto [session, replica] = found.find(rank);
-      fill(*session, replica, rank, replicas);
+      for (const VariableInfo &info : session->variables()) {
+        std::span<const std::byte> drawn =
+            (*reference)->variable(info.name, rank);
+        std::memcpy(session->variable(info.name, replica).data(), drawn.data(),
+                    drawn.size());
+      }
     }
     for (int i = 0; i < 3; ++i) {
       Status status = (*reference)->run("main");

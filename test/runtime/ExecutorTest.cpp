@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <vector>
 
 using namespace lockstep;
 using namespace lockstep::runtime;
@@ -20,6 +23,19 @@ template <typename T> T &at(std::span<std::byte> bytes, size_t index = 0) {
 }
 template <typename T> T at(std::span<const std::byte> bytes, size_t index = 0) {
   return reinterpret_cast<const T *>(bytes.data())[index];
+}
+
+// Of many elements: under sanitizers, each call of `at` takes its time.
+template <typename T>
+void copyTo(std::span<std::byte> bytes, const std::vector<T> &elements) {
+  ASSERT_EQ(bytes.size(), elements.size() * sizeof(T));
+  std::memcpy(bytes.data(), elements.data(), bytes.size());
+}
+template <typename T>
+std::vector<T> elementsOf(std::span<const std::byte> bytes) {
+  std::vector<T> elements(bytes.size() / sizeof(T));
+  std::memcpy(elements.data(), bytes.data(), elements.size() * sizeof(T));
+  return elements;
 }
 
 /// Replicas and workers.
@@ -110,17 +126,19 @@ TEST_P(Executor, grids) {
   p.launch("twice_tiles", {data}, {twice});
   p.ret();
   auto session = p.session(options());
+  std::vector<float> values(64 * 256), doubled(64 * 256);
   for (int run = 1; run <= 3; ++run) {
-    for (uint32_t r = 0; r < replicas; ++r)
-      for (size_t i = 0; i < 64 * 256; ++i)
-        at<float>(session->variable("data", r), i) = float(i + r);
+    for (uint32_t r = 0; r < replicas; ++r) {
+      std::iota(values.begin(), values.end(), float(r));
+      copyTo(session->variable("data", r), values);
+    }
     ASSERT_TRUE(session->run("main").ok());
     for (uint32_t r = 0; r < replicas; ++r) {
-      for (size_t tile = 0; tile < 64; ++tile)
-        ASSERT_EQ(at<int32_t>(session->variable("counts", r), tile), run);
-      for (size_t i = 0; i < 64 * 256; ++i)
-        ASSERT_EQ(at<float>(session->output(0, "twice", r), i),
-                  2 * float(i + r));
+      for (size_t i = 0; i < doubled.size(); ++i)
+        doubled[i] = 2 * float(i + r);
+      ASSERT_EQ(elementsOf<int32_t>(session->variable("counts", r)),
+                std::vector<int32_t>(64, run));
+      ASSERT_EQ(elementsOf<float>(session->output(0, "twice", r)), doubled);
     }
   }
 }
@@ -211,10 +229,12 @@ TEST_P(Executor, startEarlyWaitLate) {
   p.wait(second);
   p.ret();
   auto session = p.session(options());
+  std::vector<float> values(20000);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = float(i % 100);
   for (uint32_t r = 0; r < replicas; ++r) {
     at<int64_t>(session->variable("b", r)) = r;
-    for (size_t i = 0; i < 20000; ++i)
-      at<float>(session->variable("a", r), i) = float(i % 100);
+    copyTo(session->variable("a", r), values);
   }
   ASSERT_TRUE(session->run("main").ok());
   for (uint32_t r = 0; r < replicas; ++r) {

@@ -15,19 +15,20 @@ namespace lockstep::runtime::test {
 
 inline double readFloat(const std::byte *from, artifact::ElementType element) {
   using artifact::ElementType;
-  auto as = [&](auto value) {
+  auto as = [&]<typename Float>() {
+    Float value;
     std::memcpy(&value, from, sizeof(value));
     return double(value);
   };
   switch (element) {
   case ElementType::f32:
-    return as(float());
+    return as.operator()<float>();
   case ElementType::f64:
-    return as(double());
+    return as.operator()<double>();
   case ElementType::f16:
-    return as(_Float16());
+    return as.operator()<_Float16>();
   default:
-    return as(__bf16());
+    return as.operator()<__bf16>();
   }
 }
 

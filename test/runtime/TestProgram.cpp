@@ -3,8 +3,8 @@
 #include "TestProgram.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -13,10 +13,11 @@ namespace lockstep::runtime::test {
 std::vector<std::byte> readFile(const std::string &path) {
   std::ifstream stream(path, std::ios::binary);
   EXPECT_TRUE(stream.good()) << path;
-  std::vector<char> bytes((std::istreambuf_iterator<char>(stream)),
-                          std::istreambuf_iterator<char>());
-  const auto *begin = reinterpret_cast<const std::byte *>(bytes.data());
-  return {begin, begin + bytes.size()};
+  std::vector<std::byte> bytes(std::filesystem::file_size(path));
+  stream.read(reinterpret_cast<char *>(bytes.data()),
+              std::streamsize(bytes.size()));
+  EXPECT_TRUE(stream.good()) << path;
+  return bytes;
 }
 
 static std::unique_ptr<artifact::TensorTypeT> type(ElementType element,
