@@ -7,6 +7,7 @@ function, `loc("attention"("model.py":80:11))`; the lines of a derivative have
 that of the function whose derivative it is, `"attention_backward"`.
 """
 
+import functools
 import inspect
 import os
 import sys
@@ -58,7 +59,7 @@ class Locations:
         # Operations share lines, and most of the calls around them: what a
         # location and a line become is computed once for each.
         self._known_frames = {}
-        self._known_lines = {}
+        self._shown = functools.cache(self._shown)
 
     def user_location(self, location):
         """Returns the user's part of a location.
@@ -146,13 +147,9 @@ class Locations:
         return []
 
     def _shown(self, frame):
-        """Writes a frame for the user; None if its file is not the user's."""
-        if frame not in self._known_lines:
-            self._known_lines[frame] = self._write(frame)
-        return self._known_lines[frame]
+        """Writes a frame for the user; None if its file is not the user's.
 
-    def _write(self, frame):
-        """Columns are counted from 1, as editors do; JAX counts them from 0. A
+        Columns are counted from 1, as editors do; JAX counts them from 0. A
         frame with a relative path has already been converted.
         """
         if frame.is_converted:

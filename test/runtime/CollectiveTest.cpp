@@ -41,11 +41,8 @@ std::vector<A> reduceReference(Reduction reduction,
     low *= 2;
   std::vector<A> result = reduceReference(reduction, operands.first(low)),
                  high = reduceReference(reduction, operands.subspan(low));
-  A *value = result.data();
-  for (const A &other : high) {
-    *value = apply(reduction, *value, other);
-    ++value;
-  }
+  std::ranges::transform(result, high, result.begin(),
+                         [&](A a, A b) { return apply(reduction, a, b); });
   return result;
 }
 

@@ -228,6 +228,12 @@ const Case cases[] = {
     {"barrier", [](TestProgram &p, uint32_t) { p.barrier(p.channel()); }},
 };
 
+template <typename T> void drawElements(std::span<std::byte> bytes, auto draw) {
+  auto *elements = reinterpret_cast<T *>(bytes.data());
+  for (size_t i = 0; i < bytes.size() / sizeof(T); ++i)
+    elements[i] = T(draw(i));
+}
+
 /// Draws the variables of a replica; the same for the same rank, or for all
 /// ranks if they share the variable.
 void fill(Session &session, unsigned replica, uint32_t rank,
@@ -236,37 +242,32 @@ void fill(Session &session, unsigned replica, uint32_t rank,
   for (const VariableInfo &info : session.variables()) {
     std::mt19937 &random = info.perReplica ? own : shared;
     std::span<std::byte> bytes = session.variable(info.name, replica);
-    auto set = [&]<typename T>(auto draw) {
-      auto *elements = reinterpret_cast<T *>(bytes.data());
-      for (size_t i = 0; i < bytes.size() / sizeof(T); ++i)
-        elements[i] = T(draw(i));
-    };
     auto drawReal = [&](size_t) { return randomReal(random); };
     switch (info.type.element) {
     case ElementType::f32:
-      set.operator()<float>(drawReal);
+      drawElements<float>(bytes, drawReal);
       break;
     case ElementType::f64:
-      set.operator()<double>(drawReal);
+      drawElements<double>(bytes, drawReal);
       break;
     case ElementType::f16:
-      set.operator()<_Float16>(drawReal);
+      drawElements<_Float16>(bytes, drawReal);
       break;
     case ElementType::bf16:
-      set.operator()<uint16_t>([&](size_t) {
+      drawElements<uint16_t>(bytes, [&](size_t) {
         return std::bit_cast<uint32_t>(randomReal(random)) >> 16;
       });
       break;
     case ElementType::i64:
       // Replica r has r rows.
-      set.operator()<int64_t>([&](size_t i) -> uint64_t {
+      drawElements<int64_t>(bytes, [&](size_t i) -> uint64_t {
         return info.name == "total"    ? replicas * (replicas - 1) / 2
                : info.name == "counts" ? (i >= replicas / 2 ? i + 1 : i)
                                        : rank;
       });
       break;
     default:
-      set.operator()<int32_t>([&](size_t) { return random() % 1000; });
+      drawElements<int32_t>(bytes, [&](size_t) { return random() % 1000; });
     }
   }
 }

@@ -1,6 +1,7 @@
 //===- ExecutorTest.cpp - replicas, workers, control flow -----------------===//
 
 #include "TestProgram.h"
+#include "Values.h"
 
 #include <gmock/gmock.h>
 
@@ -25,17 +26,11 @@ template <typename T> T at(std::span<const std::byte> bytes, size_t index = 0) {
   return reinterpret_cast<const T *>(bytes.data())[index];
 }
 
-// Of many elements: under sanitizers, each call of `at` takes its time.
+/// Sets all elements, where a call of `at` for each would take too long.
 template <typename T>
 void copyTo(std::span<std::byte> bytes, const std::vector<T> &elements) {
   ASSERT_EQ(bytes.size(), elements.size() * sizeof(T));
   std::memcpy(bytes.data(), elements.data(), bytes.size());
-}
-template <typename T>
-std::vector<T> elementsOf(std::span<const std::byte> bytes) {
-  std::vector<T> elements(bytes.size() / sizeof(T));
-  std::memcpy(elements.data(), bytes.data(), elements.size() * sizeof(T));
-  return elements;
 }
 
 /// Replicas and workers.
@@ -136,9 +131,9 @@ TEST_P(Executor, grids) {
     for (uint32_t r = 0; r < replicas; ++r) {
       for (size_t i = 0; i < doubled.size(); ++i)
         doubled[i] = 2 * float(i + r);
-      ASSERT_EQ(elementsOf<int32_t>(session->variable("counts", r)),
+      ASSERT_EQ(valuesOf<int32_t>(session->variable("counts", r)),
                 std::vector<int32_t>(64, run));
-      ASSERT_EQ(elementsOf<float>(session->output(0, "twice", r)), doubled);
+      ASSERT_EQ(valuesOf<float>(session->output(0, "twice", r)), doubled);
     }
   }
 }

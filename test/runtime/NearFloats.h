@@ -13,22 +13,23 @@
 
 namespace lockstep::runtime::test {
 
+template <typename Float> double readAs(const std::byte *from) {
+  Float value;
+  std::memcpy(&value, from, sizeof(value));
+  return double(value);
+}
+
 inline double readFloat(const std::byte *from, artifact::ElementType element) {
   using artifact::ElementType;
-  auto as = [&]<typename Float>() {
-    Float value;
-    std::memcpy(&value, from, sizeof(value));
-    return double(value);
-  };
   switch (element) {
   case ElementType::f32:
-    return as.operator()<float>();
+    return readAs<float>(from);
   case ElementType::f64:
-    return as.operator()<double>();
+    return readAs<double>(from);
   case ElementType::f16:
-    return as.operator()<_Float16>();
+    return readAs<_Float16>(from);
   default:
-    return as.operator()<__bf16>();
+    return readAs<__bf16>(from);
   }
 }
 

@@ -4,6 +4,7 @@
 #define LOCKSTEP_TEST_RUNTIME_DATA_DATATESTSUPPORT_H
 
 #include "runtime/executor/Session.h"
+#include "test/runtime/Values.h"
 
 #include <cstddef>
 #include <cstring>
@@ -55,15 +56,6 @@ public:
 
   std::string path;
 };
-
-/// The elements at `bytes`, which need not be aligned.
-template <typename T>
-std::vector<T> valuesOf(std::span<const std::byte> bytes) {
-  std::vector<T> values(bytes.size() / sizeof(T));
-  if (!values.empty())
-    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-  return values;
-}
 
 /// An .npy file of version 1.0 with the unmodified `header`.
 inline std::string npyFile(const std::string &header, const std::string &data) {
