@@ -85,12 +85,25 @@ bool readsLessThanResult(linalg::GenericOp op) {
   return true;
 }
 
+/// Whether memory has the result of `op` anyway, since products read it, and a
+/// product that only `op` needs may stay in registers: it would have to be
+/// stored, too, if other users repeated `op`.
+bool isStoredInsteadOfProduct(linalg::GenericOp op) {
+  return findProductFor(op.getResult(0)) &&
+         llvm::any_of(op->getUsers(), [](Operation *user) {
+           auto reader = dyn_cast<linalg::LinalgOp>(user);
+           return reader ? getFactors(reader).first != nullptr
+                         : isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+                               user);
+         });
+}
+
 /// Whether computing `op` once for each of its users costs less than storing
 /// and loading its result.
 bool isCheapToRepeat(linalg::GenericOp op) {
   constexpr unsigned kMostOperations = 3, kMostInputs = 2;
   if (op.getNumReductionLoops() > 0 || op.getNumDpsInputs() > kMostInputs ||
-      !readsLessThanResult(op))
+      !readsLessThanResult(op) || isStoredInsteadOfProduct(op))
     return false;
   unsigned operations = 0;
   for (Operation &inner : op.getBody()->without_terminator()) {
@@ -319,6 +332,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     addTensorCanonicalizations(shapes);
     if (failed(applyPatterns(getOperation(), freeze(std::move(shapes)))))
       return signalPassFailure();
+    compareMaxima(getOperation());
     RewritePatternSet patterns(context);
     patterns.add<FuseProducer>(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);

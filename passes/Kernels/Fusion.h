@@ -20,6 +20,11 @@ bool foldTransposesIntoProducts(mlir::func::FuncOp function);
 /// divided into several for that, if need be.
 void foldDilations(mlir::func::FuncOp function, int64_t leastSplit);
 
+/// Makes a comparison of x and y compare max(x, y) and y instead, as the
+/// derivative of a ReLU may do, if x is computed from a product and not needed
+/// otherwise: then the product is not stored, but only the maximum.
+void compareMaxima(mlir::func::FuncOp function);
+
 /// Fuses element-wise operations with those that take few elements of their
 /// result, as a gather does.
 void populateFuseExtractsPatterns(mlir::RewritePatternSet &patterns);

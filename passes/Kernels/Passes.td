@@ -84,7 +84,9 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let summary = "fuses element-wise operations with each other and folds broadcasts and transposes";
   let description = [{
     An element-wise operation is fused into its users, unless recomputing it
-    would cost more than storing its result. Broadcasts and transposes are
+    would cost more than storing its result. The derivative of a ReLU compares
+    the result of the ReLU with zero instead of its operand, which may then stay
+    in registers together with the product that it is computed from. Broadcasts and transposes are
     folded into the indexing maps of their users. A reduction over loops of one
     iteration, such as the derivative of a broadcast that repeats nothing, is
     element-wise, too. So is padding of dimensions of size one, the derivative

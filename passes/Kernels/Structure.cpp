@@ -2,6 +2,8 @@
 
 #include "passes/Kernels/Structure.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -13,7 +15,7 @@ bool lockstep::isProduct(linalg::LinalgOp op) {
 
 /// The input of the generic of which `value`, in its body, is the element,
 /// possibly extended to a wider float; null if there is none.
-static OpOperand *getInput(linalg::GenericOp op, Value value) {
+static OpOperand *getInput(linalg::LinalgOp op, Value value) {
   while (auto extend = value.getDefiningOp<arith::ExtFOp>())
     value = extend.getIn();
   auto argument = dyn_cast<BlockArgument>(value);
@@ -23,7 +25,7 @@ static OpOperand *getInput(linalg::GenericOp op, Value value) {
   return op.getDpsInputOperand(argument.getArgNumber());
 }
 
-std::pair<OpOperand *, OpOperand *> lockstep::getFactors(linalg::GenericOp op) {
+std::pair<OpOperand *, OpOperand *> lockstep::getFactors(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
       op.getNumReductionLoops() == 0)
     return {};
@@ -140,6 +142,32 @@ bool lockstep::isEpilogueOf(linalg::GenericOp consumer,
          type.getShape() ==
              cast<RankedTensorType>(consumer.getResultTypes().front())
                  .getShape();
+}
+
+/// Whether there is one use, but for those of operations that are not needed,
+/// which rewriting leaves behind for a while.
+static bool hasOneLiveUse(Value value) {
+  return llvm::count_if(value.getUsers(), [](Operation *user) {
+           return !isOpTriviallyDead(user);
+         }) == 1;
+}
+
+linalg::LinalgOp lockstep::findProductFor(Value value) {
+  auto producer = value.getDefiningOp<linalg::LinalgOp>();
+  if (!producer || getFactors(producer).first)
+    return producer;
+  if (!isElementwise(producer))
+    return nullptr;
+  auto getBytes = [](Value tensor) {
+    return getElementBytes(getElementTypeOrSelf(tensor));
+  };
+  for (OpOperand *input : producer.getDpsInputOperands())
+    if (producer.getMatchingIndexingMap(input).isPermutation() &&
+        getBytes(input->get()) >= getBytes(value) &&
+        hasOneLiveUse(input->get()))
+      if (linalg::LinalgOp found = findProductFor(input->get()))
+        return found;
+  return nullptr;
 }
 
 std::optional<unsigned> lockstep::getOnlyResult(AffineMap map, unsigned dim) {

@@ -18,7 +18,7 @@ bool isProduct(mlir::linalg::LinalgOp op);
 /// that of a product of matrices does, possibly extended to a wider float;
 /// nulls if it computes something else.
 std::pair<mlir::OpOperand *, mlir::OpOperand *>
-getFactors(mlir::linalg::GenericOp op);
+getFactors(mlir::linalg::LinalgOp op);
 
 /// Whether a library may compute `product`, if one computes products of
 /// matrices, or convolutions and the gradients of their filters.
@@ -43,6 +43,12 @@ matchUnitDims(mlir::RankedTensorType larger,
 /// a static one, and reads it at the same position.
 bool isEpilogueOf(mlir::linalg::GenericOp consumer,
                   mlir::linalg::LinalgOp product);
+
+/// The product of two factors from whose result element-wise operations compute
+/// `value`, and that nothing else needs, so that it may stay in registers if
+/// `value` is stored; null if there is none, or if the element type on the path
+/// from it is ever narrower than that of `value`.
+mlir::linalg::LinalgOp findProductFor(mlir::Value value);
 
 /// The number of the map's result that is exactly the dimension, if no other
 /// result involves it.

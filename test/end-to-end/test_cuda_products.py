@@ -398,7 +398,7 @@ def test_errors(tools, gpu, examples, compiled_example, tmp_path):
     damaged.write_bytes(sealed(text))
     found = message(used=damaged)
     assert re.search(
-        r"kernel 'step_\d+_logits_matmul': expected products of its 3 buffers in its 1 phases, found other numbers in 'step_\d+_logits_matmul\$products' of the binary for target 'sm_90'",
+        r"kernel 'step_\d+_logits_matmul': expected products of its 5 buffers in its 2 phases, found other numbers in 'step_\d+_logits_matmul\$products' of the binary for target 'sm_90'",
         found,
     ), found
     # Processors need no library.

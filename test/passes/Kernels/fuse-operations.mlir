@@ -798,3 +798,89 @@ func.func @reversed(%m: tensor<64xf32>, %g: tensor<64xf32>) -> (tensor<64xf32>, 
   } -> tensor<64xf32>
   return %moment, %new : tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// The derivative of a ReLU compares its result instead of its operand: then nothing but the ReLU needs the product, and is computed with it. A
+// product reads the result in memory, so that the comparison does not repeat it, either.
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func.func @relu(
+// CHECK: %[[P:.*]] = linalg.matmul
+// CHECK-NEXT: %[[H:.*]] = linalg.generic {{.*}} ins(%[[P]], %{{.*}} : tensor<64x64xf32>, tensor<64xf32>)
+// CHECK: arith.addf
+// CHECK-NEXT: arith.maximumf
+// CHECK: linalg.matmul ins(%[[H]], %{{.*}} :
+// CHECK: linalg.generic {{.*}} ins(%[[H]], %{{.*}} : tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK: arith.cmpf ogt
+// CHECK-NEXT: arith.select
+func.func @relu(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %bias: tensor<64xf32>, %g: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %none = tensor.empty() : tensor<64x64xi1>
+  %zero = arith.constant 0.0 : f32
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %bias : tensor<64x64xf32>, tensor<64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  %h = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%s, %z : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.maximumf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%s, %z : tensor<64x64xf32>, tensor<64x64xf32>) outs(%none : tensor<64x64xi1>) {
+  ^bb0(%i: f32, %j: f32, %o: i1):
+    %0 = arith.cmpf ogt, %i, %j : f32
+    linalg.yield %0 : i1
+  } -> tensor<64x64xi1>
+  %q = linalg.matmul ins(%h, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %d = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%m, %g, %z : tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%c: i1, %i: f32, %j: f32, %o: f32):
+    %0 = arith.select %c, %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  return %q, %d : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// -----
+
+// Not for other predicates: where the operand is less than the bound, the result is equal to it. Nor if something else needs the operand.
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @no_relu(
+// CHECK: %[[P:.*]] = linalg.matmul
+// CHECK: %[[Q:.*]] = linalg.matmul
+// CHECK: linalg.generic {{.*}} ins(%[[P]] : tensor<64x64xf32>)
+// CHECK: arith.cmpf oge
+// CHECK: linalg.generic {{.*}} ins(%[[Q]] : tensor<64x64xf32>)
+// CHECK: arith.cmpf ogt
+func.func @no_relu(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %u: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xi1>, tensor<64x64xf32>) {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %none = tensor.empty() : tensor<64x64xi1>
+  %zero = arith.constant 0.0 : f32
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %q = linalg.matmul ins(%x, %u : tensor<64x64xf32>, tensor<64x64xf32>) outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %h = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %z : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.maximumf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %z : tensor<64x64xf32>, tensor<64x64xf32>) outs(%none : tensor<64x64xi1>) {
+  ^bb0(%i: f32, %j: f32, %o: i1):
+    %0 = arith.cmpf oge, %i, %j : f32
+    linalg.yield %0 : i1
+  } -> tensor<64x64xi1>
+  %k = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%z, %q : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.maximumf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  %n = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%q, %z : tensor<64x64xf32>, tensor<64x64xf32>) outs(%none : tensor<64x64xi1>) {
+  ^bb0(%i: f32, %j: f32, %o: i1):
+    %0 = arith.cmpf ogt, %i, %j : f32
+    linalg.yield %0 : i1
+  } -> tensor<64x64xi1>
+  return %h, %m, %k, %n, %q : tensor<64x64xf32>, tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xi1>, tensor<64x64xf32>
+}

@@ -6,7 +6,7 @@
 // CHECK: grids of kernels for sm_80
 // CHECK-NEXT: grid blocks threads shared memory
 // CHECK: step_0_logits_matmul$0 {{[0-9]+}} 256 5.00 KiB
-// CHECK: step_1_logits_elementwise$0 {{[0-9]+}} {{[0-9]+}} 0 B
+// CHECK: step_9_elementwise$0 {{[0-9]+}} {{[0-9]+}} 0 B
 // CHECK: grids of kernels for sm_90
 // CHECK-NOT: grids
 
@@ -28,9 +28,9 @@
 // PTXAS: grids of kernels for sm_80 (shared memory is of a block, registers and what they spill are of a thread)
 // PTXAS-NEXT: grid blocks threads shared memory registers spilled occupancy
 // PTXAS: step_0_logits_matmul$0 {{[0-9]+}} 256 5.00 KiB - - -
-// PTXAS: step_2_logits_matmul$0 {{[0-9]+}} 128 512 B 40 8 B 75.0 %
+// PTXAS: step_1_logits_matmul$0 {{[0-9]+}} 128 512 B 40 8 B 75.0 %
 // PTXAS: grids of kernels for sm_90
-// PTXAS: step_2_logits_matmul$0 {{[0-9]+}} 128 512 B 40 8 B 75.0 %
+// PTXAS: step_1_logits_matmul$0 {{[0-9]+}} 128 512 B 40 8 B 75.0 %
 
 // RUN: not lockstep-inspect %t.lockstep --ptxas=%t.absent 2>&1 | FileCheck %s --check-prefix=ABSENT
 // ABSENT: lockstep-inspect: error: --ptxas: cannot start '{{.*}}.absent': No such file or directory

@@ -1,6 +1,6 @@
 #!/bin/sh
 # ptxas -v -arch=TARGET SOURCE -o OUTPUT: what ptxas would print of one function.
-function=$(sed -n 's/^\.visible \.entry \(.*\)($/\1/p' "$3" | grep -m 1 'step_2_logits_matmul')
+function=$(sed -n 's/^\.visible \.entry \(.*\)($/\1/p' "$3" | grep -m 1 'step_1_logits_matmul')
 cat <<EOF
 ptxas info    : 624 bytes gmem
 ptxas info    : Compiling entry function '$function' for '${2#-arch=}'
