@@ -34,6 +34,7 @@ COMPUTED_BY = {
     "generated": [],
     "libraries": [
         "--products=cublaslt",
+        "--activations=cublaslt",
         "--convolutions=cudnn",
         "--attention=cudnn",
     ],

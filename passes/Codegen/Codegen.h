@@ -20,6 +20,8 @@ struct GpuProductOptions {
   bool libraryProducts = false;
   /// Describe convolutions for cuDNN.
   bool libraryConvolutions = false;
+  /// Describe activations of products for cuBLASLt, too.
+  bool libraryActivations = false;
 };
 
 /// Options of the code generation for one target.

@@ -97,7 +97,7 @@ private:
     return {target.name.str(),
             level != "O0",
             checkBounds,
-            {tf32, libraryProducts, libraryConvolutions}};
+            {tf32, libraryProducts, libraryConvolutions, libraryActivations}};
   }
 
   /// Finds kernels that differ only in name and location, which are compiled

@@ -51,6 +51,7 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
     phases.tf32 = options.products.tf32;
     phases.libraryProducts = options.products.libraryProducts;
     phases.libraryConvolutions = options.products.libraryConvolutions;
+    phases.libraryActivations = options.products.libraryActivations;
     pm.addPass(createLowerKernelPhasesPass(phases));
     OpPassManager &function = pm.nest<func::FuncOp>();
     ExpandMathPassOptions math;
@@ -101,11 +102,11 @@ struct LowerKernels : lockstep::impl::LowerKernelsPassBase<LowerKernels> {
 
   void runOnOperation() override {
     OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm,
-                              {target,
-                               level != "O0",
-                               checkBounds,
-                               {tf32, libraryProducts, libraryConvolutions}});
+    buildLowerKernelsPipeline(
+        pm, {target,
+             level != "O0",
+             checkBounds,
+             {tf32, libraryProducts, libraryConvolutions, libraryActivations}});
     if (failed(runPipeline(pm, getOperation())))
       signalPassFailure();
   }

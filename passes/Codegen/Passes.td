@@ -134,7 +134,10 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
                         "describe products of matrices for cuBLASLt">,
                  Option<"libraryConvolutions", "library-convolutions", "bool",
                         /*default=*/"false",
-                        "describe convolutions for cuDNN">];
+                        "describe convolutions for cuDNN">,
+                 Option<"libraryActivations", "library-activations", "bool",
+                        /*default=*/"false",
+                        "describe activations of products for cuBLASLt">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
@@ -318,7 +321,11 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
                         "on GPUs, describe products of matrices for cuBLASLt">,
                  Option<"libraryConvolutions", "library-convolutions", "bool",
                         /*default=*/"false",
-                        "on GPUs, describe convolutions for cuDNN">];
+                        "on GPUs, describe convolutions for cuDNN">,
+                 Option<"libraryActivations", "library-activations", "bool",
+                        /*default=*/"false",
+                        "on GPUs, describe activations of products for "
+                        "cuBLASLt">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 
@@ -346,7 +353,11 @@ def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
                         "on GPUs, describe products of matrices for cuBLASLt">,
                  Option<"libraryConvolutions", "library-convolutions", "bool",
                         /*default=*/"false",
-                        "on GPUs, describe convolutions for cuDNN">];
+                        "on GPUs, describe convolutions for cuDNN">,
+                 Option<"libraryActivations", "library-activations", "bool",
+                        /*default=*/"false",
+                        "on GPUs, describe activations of products for "
+                        "cuBLASLt">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

@@ -418,7 +418,8 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
       UniformityAnalysis uniformity(step);
       KernelFormer former(step,
                           {fuse, libraryProducts, libraryConvolutions,
-                           mergeUpdates, mergePadding, recompute},
+                           libraryActivations, mergeUpdates, mergePadding,
+                           recompute},
                           uniformity, *sizes);
       if (failed(former.run()))
         return signalPassFailure();

@@ -3,6 +3,8 @@
 #include "passes/Kernels/Grouping.h"
 
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Kernels/LibraryEpilogue.h"
+#include "passes/Kernels/PadRows.h"
 #include "passes/Kernels/SharedLoops.h"
 #include "passes/Kernels/Structure.h"
 
@@ -246,7 +248,25 @@ private:
            isEpilogueOf(epilogue, product) && usedOnlyBy(product, epilogue) &&
            (isRounding(epilogue) ||
             !isByLibrary(product, options.libraryProducts,
-                         options.libraryConvolutions));
+                         options.libraryConvolutions) ||
+            isLibraryEpilogue(epilogue, product));
+  }
+
+  /// Whether the library that computes `product` can compute `epilogue`, too.
+  /// Not if rows of its matrices may have to be padded: a kernel that only
+  /// multiplies can get more elements (PadRows.h).
+  bool isLibraryEpilogue(linalg::GenericOp epilogue,
+                         linalg::LinalgOp product) const {
+    return linalg::isaContractionOpInterface(product) &&
+           llvm::all_of(product->getOperandTypes(),
+                        [](Type type) {
+                          auto tensor = cast<RankedTensorType>(type);
+                          return tensor.hasStaticShape() &&
+                                 tensor.getRank() > 0 &&
+                                 tensor.getShape().back() % kRowMultiple == 0;
+                        }) &&
+           matchLibraryEpilogue(epilogue, product->getResult(0),
+                                options.libraryActivations);
   }
 
   /// Whether an element-wise operation that is alone computes nothing but what

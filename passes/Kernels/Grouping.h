@@ -64,10 +64,12 @@ struct GroupingOptions {
   /// If not, each compute operation is alone (with the glue it needs).
   bool fuse = true;
   /// A library computes products: what follows one is not executed while its
-  /// results are in registers.
+  /// results are in registers, but for a bias.
   bool libraryProducts = false;
   /// A library computes convolutions, in the same manner.
   bool libraryConvolutions = false;
+  /// The library for products also applies activations to them.
+  bool libraryActivations = false;
   /// Launches take longer than updates of small variables: these share kernels.
   bool mergeUpdates = false;
   /// The kernel that pads a tensor also computes it, if nothing else reads it,

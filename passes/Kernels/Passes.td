@@ -245,11 +245,14 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let options = [Option<"fuse", "fuse", "bool", /*default=*/"true", "put several operations into one kernel">,
                  Option<"libraryProducts", "library-products", "bool", /*default=*/"false",
                         "a library computes products of matrices: what follows "
-                        "one, but for a rounding, is computed with the "
-                        "operations after it">,
+                        "one, but for a rounding or a bias, is computed with "
+                        "the operations after it">,
                  Option<"libraryConvolutions", "library-convolutions", "bool",
                         /*default=*/"false",
                         "a library computes convolutions, in the same manner">,
+                 Option<"libraryActivations", "library-activations", "bool",
+                        /*default=*/"false",
+                        "the library for products also applies activations">,
                  Option<"mergeUpdates", "merge-updates", "bool",
                         /*default=*/"false",
                         "put updates of small variables into common kernels">,

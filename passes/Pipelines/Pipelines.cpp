@@ -172,6 +172,7 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   form.fuse = options.optimize;
   form.libraryProducts = libraryProducts;
   form.libraryConvolutions = libraryConvolutions;
+  form.libraryActivations = options.libraryActivations;
   form.mergeUpdates = isForGpus;
   form.mergePadding = isForGpus;
   form.recompute = isForGpus && options.optimize;
@@ -223,6 +224,7 @@ static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
   codegen.tf32 = options.tf32;
   codegen.libraryProducts = options.libraryProducts;
   codegen.libraryConvolutions = options.libraryConvolutions;
+  codegen.libraryActivations = options.libraryActivations;
   pm.addPass(createGenerateCodePass(codegen));
   if (!options.ptxas.empty())
     pm.addPass(createAssembleGpuCodePass({options.ptxas}));

@@ -76,6 +76,8 @@ struct CompileOptions {
   bool tf32 = false;
   /// Whether GPUs compute products of matrices by cuBLASLt, where it can.
   bool libraryProducts = false;
+  /// Whether cuBLASLt also applies activations to its products of f32.
+  bool libraryActivations = false;
   /// On GPUs, describe convolutions for cuDNN.
   bool libraryConvolutions = false;
   /// On GPUs, let cuDNN compute attention, where it can.

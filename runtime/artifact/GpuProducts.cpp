@@ -46,6 +46,23 @@ static bool hasTypes(const GpuProduct &product) {
          !(product.accumulates && isNarrow && result == factor);
 }
 
+static bool hasValidEpilogue(const GpuProduct &product,
+                             std::span<const uint64_t> bufferBytes) {
+  auto [buffer, offset] = product.bias;
+  if (product.hasBias > 1 ||
+      product.activation > GpuProduct::Activation::Gelu ||
+      (product.hasEpilogue() &&
+       (product.accumulates || product.batches > 1 || product.repeats > 1 ||
+        product.result.type() != ElementType::f32)))
+    return false;
+  if (!product.hasBias)
+    return buffer == 0 && offset == 0;
+  const uint64_t size = elementSize(ElementType::f32);
+  return buffer < bufferBytes.size() && offset % 16 == 0 &&
+         offset <= bufferBytes[buffer] &&
+         product.columns * size <= bufferBytes[buffer] - offset;
+}
+
 bool GpuProduct::isValid(std::span<const uint64_t> bufferBytes) const {
   return isLibrarySize(rows) && isLibrarySize(columns) &&
          isLibrarySize(depth) && isLibrarySize(batches) &&
@@ -53,7 +70,8 @@ bool GpuProduct::isValid(std::span<const uint64_t> bufferBytes) const {
          isMatrix(*this, left, rows, depth, bufferBytes) &&
          isMatrix(*this, right, depth, columns, bufferBytes) &&
          isMatrix(*this, result, rows, columns, bufferBytes) &&
-         hasTypes(*this) && result.columnStride == 1;
+         hasTypes(*this) && result.columnStride == 1 &&
+         hasValidEpilogue(*this, bufferBytes);
 }
 
 } // namespace lockstep::runtime

@@ -161,6 +161,144 @@ def test_what_follows_is_generated(products):
         )
 
 
+#: Equations, the dimensions of a bias, and whether the library adds it, since
+#: it has one element for each column of a single matrix.
+BIASES = {
+    "mk,kn->mn": ("n", True),
+    "bmk,kn->bmn": ("n", True),
+    "bmk,khd->bmhd": ("hd", True),
+    "mk,kn->nm": ("m", True),
+    "mk,nk->mn": ("mn", False),
+    "km,kn->mn": ("m", False),
+    "bmk,bkn->bmn": ("n", False),
+    "bkm,kn->bmn": ("bn", False),
+}
+#: So large that each sum that a kernel computes has one of its own.
+BIASED_SIZES = {"m": 256, "n": 128, "k": 40, "b": 3, "h": 8, "d": 16}
+
+BIASED = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+FORMS = {forms}
+SIZES = {sizes}
+batch_spec = {{"unused": ((1,), "float32")}}
+
+
+def init(seed):
+    state = {{}}
+    for i, (form, bias) in enumerate(FORMS.items()):
+        generator = np.random.default_rng(i)
+        left, right = form[:form.index("-")].split(",")
+        result = form[form.index(">") + 1:]
+        def tensor(letters):
+            return jnp.asarray(generator.standard_normal([SIZES[j] for j in letters]), "float32")
+        state[f"a{{i}}"], state[f"b{{i}}"] = tensor(left), tensor(right)
+        state[f"d{{i}}"] = tensor(bias) * {scale}
+        # The same factors, for the product alone.
+        state[f"e{{i}}"] = state[f"a{{i}}"]
+        state[f"c{{i}}"] = state[f"f{{i}}"] = jnp.zeros([SIZES[j] for j in result], "float32")
+    return state
+
+
+def step(state, batch, scalars):
+    new = dict(state)
+    for i, (form, bias) in enumerate(FORMS.items()):
+        result = form[form.index(">") + 1:]
+        product = jnp.einsum(form, state[f"a{{i}}"], state[f"b{{i}}"])
+        shape = [SIZES[j] if j in bias else 1 for j in result]
+        new[f"c{{i}}"] = {activation}(product + state[f"d{{i}}"].reshape(shape))
+        new[f"f{{i}}"] = jnp.einsum(form, state[f"e{{i}}"], state[f"b{{i}}"])
+    return new, {{}}
+"""
+
+
+@pytest.fixture
+def biased(tools, gpu, tmp_path):
+    """Compiles products with a bias and an activation, takes a step, and
+    returns its variables, what the activations were applied to, and the number
+    of kernels that were launched."""
+    run = OperationRun(tools, gpu, tmp_path, "cuLaunchKernel")
+
+    def take(activation, *options, forms=BIASES, scale="1"):
+        forms = {form: bias for form, (bias, _) in forms.items()}
+        run.capture(
+            BIASED.format(
+                forms=forms,
+                sizes=BIASED_SIZES,
+                activation=activation,
+                scale=scale,
+            )
+        )
+        found, launches = run("--products=cublaslt", *options)
+        sums = []
+        for i, (form, bias) in enumerate(forms.items()):
+            result = form[form.index(">") + 1 :]
+            shape = [BIASED_SIZES[j] if j in bias else 1 for j in result]
+            sums.append(found[f"f{i}"] + found[f"d{i}"].reshape(shape))
+        return found, sums, launches
+
+    return take, run
+
+
+def test_biases(biased):
+    """The library adds them with the bits of a kernel that does so."""
+    take, run = biased
+    found, sums, launches = take("")
+    assert launches == sum(not is_added for _, is_added in BIASES.values())
+    assert count(run.folder / "calls", "cublasLtMatmul") == 2 * len(BIASES)
+    for i, form in enumerate(BIASES):
+        np.testing.assert_array_equal(found[f"c{i}"], sums[i], err_msg=form)
+
+
+def gelu(x):
+    """jax.nn.gelu in f64."""
+    x = x.astype("float64")
+    return 0.5 * x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
+
+
+@pytest.mark.parametrize(
+    ("activation", "expected"),
+    [("jax.nn.relu", lambda x: np.maximum(x, 0)), ("jax.nn.gelu", gelu)],
+)
+def test_activations(biased, activation, expected):
+    take, _ = biased
+    launches = []
+    for options in [], ["--activations=cublaslt"]:
+        found, sums, launched = take(activation, *options)
+        launches.append(launched)
+        for i, form in enumerate(BIASES):
+            np.testing.assert_allclose(
+                found[f"c{i}"],
+                expected(sums[i]),
+                rtol=2e-6,
+                atol=2e-6,
+                err_msg=f"{form}, {options}",
+            )
+    added = sum(is_added for _, is_added in BIASES.values())
+    assert launches[1] == launches[0] - added
+
+
+def test_activations_of_what_is_no_number(biased):
+    """cuBLASLt's ReLU makes 0 of it, and so only those who ask for it get it."""
+    take, _ = biased
+    for options, is_expected in (
+        ([], np.isnan),
+        (
+            ["--activations=cublaslt"],
+            lambda x: x == 0,
+        ),
+    ):
+        found, _, _ = take(
+            "jax.nn.relu",
+            *options,
+            forms={"mk,kn->mn": ("n", True)},
+            scale="jnp.nan",
+        )
+        assert is_expected(found["c0"]).all()
+
+
 def test_tf32(products):
     """Factors are rounded to 10 bits where that is asked for."""
     make, run = products
@@ -389,7 +527,7 @@ def test_errors(tools, gpu, examples, compiled_example, tmp_path):
     # The numbers of a product are replaced: by more columns than there may be.
     content = artifact.read_bytes()
     text, replaced = re.subn(
-        rb"(step_\d+_logits_matmul\$products\[232\] = {(?:\d+, ){16})(\d+, \d+, \d+, \d+, \d+, \d+, \d+, \d+)",
+        rb"(step_\d+_logits_matmul\$products\[264\] = {(?:\d+, ){16})(\d+, \d+, \d+, \d+, \d+, \d+, \d+, \d+)",
         lambda match: match[1] + re.sub(rb"\d", b"9", match[2]),
         content,
     )

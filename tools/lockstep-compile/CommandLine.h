@@ -135,6 +135,15 @@ struct CommandLine {
                             "cuBLASLt, which the run then needs; generated "
                             "code for what it does not support")),
       cl::init(Products::Generated), cl::cat(category)};
+  cl::opt<Products> activations{
+      "activations",
+      cl::desc("what applies ReLU and GELU to products of f32 that cuBLASLt "
+               "computes (--products)"),
+      cl::values(clEnumValN(Products::Generated, "generated",
+                            "generated code (default)"),
+                 clEnumValN(Products::CublasLt, "cublaslt",
+                            "cuBLASLt, which need not keep what is no number")),
+      cl::init(Products::Generated), cl::cat(category)};
   cl::opt<Convolutions> convolutions{
       "convolutions", cl::desc("what computes convolutions on GPUs"),
       cl::values(clEnumValN(Convolutions::Generated, "generated",

@@ -186,6 +186,9 @@ int main(int argc, char **argv) {
     return fail("expected --memory-bound with a number of bytes that is "
                 "positive, found " +
                 llvm::Twine(line.memoryBound));
+  if (line.activations == Products::CublasLt &&
+      line.products != Products::CublasLt)
+    return fail("expected --products=cublaslt with --activations=cublaslt");
   options.memoryBound = line.memoryBound;
   options.optimize = line.level != "0";
   options.simplify = line.simplify;
@@ -193,6 +196,7 @@ int main(int argc, char **argv) {
   options.checkBounds = line.checkBounds;
   options.tf32 = line.tf32;
   options.libraryProducts = line.products == Products::CublasLt;
+  options.libraryActivations = line.activations == Products::CublasLt;
   options.libraryConvolutions = line.convolutions == Convolutions::Cudnn;
   options.libraryAttention = line.attention == Attention::Cudnn;
   if (line.attentionBytes.getNumOccurrences())

@@ -68,14 +68,19 @@ SmallVector<uint64_t> lockstep::getBufferBytes(func::FuncOp function) {
   return bytes;
 }
 
-linalg::GenericOp lockstep::getRounding(ProductGroup &group) {
+linalg::GenericOp lockstep::getOnlyReader(ProductGroup &group) {
   Value out = group.product.out->get();
-  if (group.epilogue.empty() || !isRounding(group.epilogue.front()) ||
-      group.epilogue.front().getDpsInputs().front() != out ||
+  if (group.epilogue.empty() ||
+      !llvm::is_contained(group.epilogue.front().getDpsInputs(), out) ||
       !group.registers.contains(out) ||
       llvm::any_of(llvm::drop_begin(group.epilogue), [&](Operation *op) {
         return llvm::is_contained(op->getOperands(), out);
       }))
     return {};
   return group.epilogue.front();
+}
+
+linalg::GenericOp lockstep::getRounding(ProductGroup &group) {
+  linalg::GenericOp reader = getOnlyReader(group);
+  return reader && isRounding(reader) ? reader : linalg::GenericOp();
 }

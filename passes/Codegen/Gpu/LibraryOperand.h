@@ -25,8 +25,11 @@ std::optional<LibraryOperand> describeOperand(mlir::Value memref);
 /// The bytes of the buffers of a kernel; of working memory, as many as needed.
 llvm::SmallVector<uint64_t> getBufferBytes(mlir::func::FuncOp function);
 
-/// The first operation of the epilogue, if it rounds the product, which nothing
-/// else reads; else null.
+/// The first operation of the epilogue, if nothing else reads the product; else
+/// null.
+mlir::linalg::GenericOp getOnlyReader(ProductGroup &group);
+
+/// The same, if it rounds the product.
 mlir::linalg::GenericOp getRounding(ProductGroup &group);
 
 /// What `make` returns for a buffer with the results of the group's product: of

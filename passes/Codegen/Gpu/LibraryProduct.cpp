@@ -3,6 +3,7 @@
 #include "passes/Codegen/Gpu/LibraryProduct.h"
 
 #include "passes/Codegen/Gpu/LibraryOperand.h"
+#include "passes/Kernels/LibraryEpilogue.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -27,11 +28,15 @@ struct StridedOperand {
 /// Loops that form one dimension of constant stride in every operand.
 struct Collapsed {
   int64_t size = 1;
-  /// In the left and the right factor, and in the result.
-  std::array<int64_t, 3> strides{};
+  /// In the left and the right factor, in the result, and in the bias, if there
+  /// is one.
+  std::array<int64_t, 4> strides{};
 };
 
 } // namespace
+
+/// An index that is always 0, instead of a dimension of the product.
+static constexpr unsigned kZero = -1;
 
 /// The operand `memref` of a product with so many dimensions, where index i is
 /// dimension `indices[i]`. None if its place is not known at compile time.
@@ -46,7 +51,8 @@ describe(Value memref, ArrayRef<unsigned> indices, size_t numDims) {
   operand.matrix.element = found->element;
   operand.strides.assign(numDims, 0);
   for (auto [dim, stride] : llvm::zip_equal(indices, found->strides))
-    operand.strides[dim] = stride;
+    if (dim != kZero)
+      operand.strides[dim] = stride;
   return operand;
 }
 
@@ -68,7 +74,7 @@ namespace {
 class MatrixBuilder {
 public:
   MatrixBuilder(const Product &product,
-                std::array<const StridedOperand *, 3> operands)
+                std::array<const StridedOperand *, 4> operands)
       : product(product), operands(operands) {}
 
   /// Takes all of `dims` that are one dimension with `inner`, the innermost of
@@ -111,7 +117,7 @@ private:
     Collapsed result;
     result.size = product.sizes[dim];
     for (auto [stride, operand] : llvm::zip_equal(result.strides, operands))
-      stride = operand->strides[dim];
+      stride = operand ? operand->strides[dim] : 0;
     return result;
   }
 
@@ -124,7 +130,8 @@ private:
   }
 
   const Product &product;
-  std::array<const StridedOperand *, 3> operands;
+  /// The last one may be null.
+  std::array<const StridedOperand *, 4> operands;
 };
 
 } // namespace
@@ -137,12 +144,12 @@ static SmallVector<unsigned> getLongDims(const Product &product,
   return result;
 }
 
-/// The product of these operands as one of matrices; none if it is not one.
-static std::optional<GpuProduct> makeProduct(const Product &product,
-                                             StridedOperand left,
-                                             StridedOperand right,
-                                             StridedOperand result) {
-  MatrixBuilder builder(product, {&left, &right, &result});
+/// The product of these operands as one of matrices; none if it is not one. The
+/// bias, if there is one, has one element for each column.
+static std::optional<GpuProduct>
+makeProduct(const Product &product, StridedOperand left, StridedOperand right,
+            StridedOperand result, const StridedOperand *bias) {
+  MatrixBuilder builder(product, {&left, &right, &result, bias});
   SmallVector<unsigned> rowDims = getLongDims(product, product.rowDims),
                         kDims = getLongDims(product, product.kDims), batchDims,
                         columnDims;
@@ -187,10 +194,30 @@ static std::optional<GpuProduct> makeProduct(const Product &product,
   found.left = left.matrix;
   found.right = right.matrix;
   found.result = result.matrix;
+  if (bias) {
+    if (rows.strides.back() != 0 || columns.strides.back() != 1)
+      return std::nullopt;
+    found.hasBias = 1;
+    found.bias = {bias->matrix.buffer, bias->matrix.offset};
+  }
   return found;
 }
 
-std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group) {
+/// The bias of an epilogue, whose operation has the dimensions `dims` of the
+/// product. None if its place is not known at compile time.
+static std::optional<StridedOperand>
+describeBias(const Product &product, OpOperand *bias, ArrayRef<unsigned> dims) {
+  auto op = cast<linalg::GenericOp>(bias->getOwner());
+  SmallVector<unsigned> indices = llvm::map_to_vector(
+      op.getMatchingIndexingMap(bias).getResults(), [&](AffineExpr result) {
+        auto dim = dyn_cast<AffineDimExpr>(result);
+        return dim ? dims[dim.getPosition()] : kZero;
+      });
+  return describe(bias->get(), indices, product.sizes.size());
+}
+
+std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group,
+                                                       bool activations) {
   const Product &product = group.product;
   if (group.fill && !matchPattern(group.initial, m_AnyZeroFloat()))
     return std::nullopt;
@@ -200,16 +227,36 @@ std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group) {
     return std::nullopt;
   SmallVector<uint64_t> bytes =
       getBufferBytes(product.op->getParentOfType<func::FuncOp>());
-  auto make = [&](Value stored) -> std::optional<GpuProduct> {
+  auto make = [&](Value stored, const StridedOperand *bias,
+                  GpuProduct::Activation activation) {
     std::optional<StridedOperand> result =
         describe(stored, group.buffers[stored], product.sizes.size());
     std::optional<GpuProduct> found;
     if (result)
-      found = makeProduct(product, *left, *right, *result);
+      found = makeProduct(product, *left, *right, *result, bias);
     if (!found)
-      return std::nullopt;
+      return found;
     found->accumulates = !group.fill;
+    found->activation = activation;
     return found->isValid(bytes) ? found : std::nullopt;
   };
-  return takeLibraryPhase(group, make);
+  linalg::GenericOp reader = getOnlyReader(group);
+  if (auto epilogue =
+          reader ? matchLibraryEpilogue(reader, product.out->get(), activations)
+                 : std::nullopt) {
+    std::optional<StridedOperand> bias;
+    if (epilogue->bias)
+      bias = describeBias(product, epilogue->bias, group.getDims(reader));
+    std::optional<GpuProduct> found;
+    if (bias || !epilogue->bias)
+      found = make(reader.getDpsInits().front(), bias ? &*bias : nullptr,
+                   epilogue->activation);
+    if (found) {
+      group.keepEpilogue(1);
+      return found;
+    }
+  }
+  return takeLibraryPhase(group, [&](Value stored) {
+    return make(stored, nullptr, GpuProduct::Activation::None);
+  });
 }

@@ -169,7 +169,8 @@ struct LowerKernelPhases
   LogicalResult lower(func::FuncOp function) {
     if (failed(checkOperations(function)))
       return failure();
-    GpuProductOptions options{tf32, libraryProducts, libraryConvolutions};
+    GpuProductOptions options{tf32, libraryProducts, libraryConvolutions,
+                              libraryActivations};
     function.walk([](memref::DeallocOp dealloc) { dealloc.erase(); });
     if (libraryProducts)
       padProducts(function, tf32);

@@ -386,7 +386,8 @@ static std::vector<Phase> findProducts(func::FuncOp function,
     phase.kind = Phase::Kind::Tiles;
     phase.product = collectProductGroup(*product, function);
     if (options.libraryProducts)
-      phase.libraryProduct = takeLibraryProduct(*phase.product);
+      phase.libraryProduct =
+          takeLibraryProduct(*phase.product, options.libraryActivations);
     if (phase.libraryProduct)
       phase.libraryProduct->roundsFactors = options.tf32;
     else if (options.libraryConvolutions)

@@ -51,6 +51,22 @@ static cudaDataType_t dataType(ElementType type) {
   }
 }
 
+/// The library adds an element of the bias to each row of its result, which is
+/// a column of ours.
+static cublasLtEpilogue_t epilogueOf(const GpuProduct &product) {
+  switch (product.activation) {
+  case GpuProduct::Activation::None:
+    return product.hasBias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  case GpuProduct::Activation::Relu:
+    return product.hasBias ? CUBLASLT_EPILOGUE_RELU_BIAS
+                           : CUBLASLT_EPILOGUE_RELU;
+  case GpuProduct::Activation::Gelu:
+    return product.hasBias ? CUBLASLT_EPILOGUE_GELU_BIAS
+                           : CUBLASLT_EPILOGUE_GELU;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
 //===----------------------------------------------------------------------===//
 // Descriptors
 //===----------------------------------------------------------------------===//
@@ -79,6 +95,8 @@ public:
                                       : rounds ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                : CUBLAS_COMPUTE_32F,
                                       isDouble ? CUDA_R_64F : CUDA_R_32F));
+    if (product.hasEpilogue())
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogueOf(product));
     // The first one of the library's factors is our right one.
     describe(product, product.right, product.depth, product.columns,
              CUBLASLT_MATMUL_DESC_TRANSA, right);
@@ -86,6 +104,12 @@ public:
              CUBLASLT_MATMUL_DESC_TRANSB, left);
     describe(product, product.result, product.rows, product.columns,
              std::nullopt, result);
+    return status;
+  }
+
+  /// Sets where the bias of the next product is. Error: of the library.
+  Status setBias(const std::byte *bias) {
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     return status;
   }
 
@@ -107,6 +131,14 @@ private:
                                                 sizeof(value)));
   }
 
+  template <typename Value>
+  void set(cublasLtMatmulDescAttributes_t attribute, Value value) {
+    if (status.ok())
+      note("cublasLtMatmulDescSetAttribute",
+           api.cublasLtMatmulDescSetAttribute(operation, attribute, &value,
+                                              sizeof(value)));
+  }
+
   /// The layout of a matrix of so many rows and columns. Its transpose is
   /// stored, or the matrix itself if neighbors in memory are in one column.
   void describe(const GpuProduct &product, const GpuMatrix &matrix,
@@ -125,11 +157,8 @@ private:
     set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, int32_t(product.batches));
     set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
         matrix.batchStride);
-    cublasOperation_t value = isTransposed ? CUBLAS_OP_N : CUBLAS_OP_T;
-    if (operationOf && status.ok())
-      note("cublasLtMatmulDescSetAttribute",
-           api.cublasLtMatmulDescSetAttribute(operation, *operationOf, &value,
-                                              sizeof(value)));
+    if (operationOf)
+      set(*operationOf, isTransposed ? CUBLAS_OP_N : CUBLAS_OP_T);
   }
 
   const CublasLtApi &api;
@@ -160,6 +189,11 @@ static std::byte *addressOf(const GpuMatrix &matrix,
                             uint64_t repeat) {
   return buffers[matrix.buffer] + matrix.offset +
          repeat * uint64_t(matrix.repeatStride) * elementSize(matrix.type());
+}
+
+static std::byte *addressOf(const GpuVector &vector,
+                            std::span<std::byte *const> buffers) {
+  return buffers[vector.buffer] + vector.offset;
 }
 
 /// Whether the library has no code for these operands on this GPU.
@@ -208,6 +242,10 @@ CudaProduct::prepare(std::span<std::byte *const> buffers) {
   std::lock_guard<std::mutex> lock(mutex);
   auto known = plans.find(alignments);
   if (known == plans.end()) {
+    // Algorithms may depend on whether there is a bias.
+    if (product.hasBias)
+      LOCKSTEP_RETURN_IF_ERROR(
+          descriptors->setBias(addressOf(product.bias, buffers)));
     Expected<std::optional<Plan>> chosen = choose(alignments);
     if (!chosen)
       return chosen.status();
@@ -266,14 +304,14 @@ CudaProduct::choose(const Alignments &alignments) const {
 Expected<bool> CudaProduct::enqueue(std::span<std::byte *const> buffers,
                                     CUdeviceptr workspace, CUstream stream) {
   const CublasLtApi &api = library->api;
-  std::optional<Plan> plan;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    plan = plans.at(alignmentsOf(buffers));
-  }
+  std::lock_guard<std::mutex> lock(mutex);
+  std::optional<Plan> &plan = plans.at(alignmentsOf(buffers));
   // Another thread may have had it refused meanwhile.
   if (!plan)
     return false;
+  if (product.hasBias)
+    LOCKSTEP_RETURN_IF_ERROR(
+        descriptors->setBias(addressOf(product.bias, buffers)));
   ElementType factor = product.left.type();
   for (uint64_t repeat = 0; repeat < product.repeats; ++repeat) {
     std::byte *result = addressOf(product.result, buffers, repeat);
@@ -287,8 +325,7 @@ Expected<bool> CudaProduct::enqueue(std::span<std::byte *const> buffers,
         reinterpret_cast<void *>(workspace), plan->workspaceBytes, stream);
     // Then it has not begun, and all of it can be computed by other code.
     if (repeat == 0 && isRefusal(status)) {
-      std::lock_guard<std::mutex> lock(mutex);
-      plans[alignmentsOf(buffers)] = std::nullopt;
+      plan = std::nullopt;
       return false;
     }
     if (status != CUBLAS_STATUS_SUCCESS)

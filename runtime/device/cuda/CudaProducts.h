@@ -76,8 +76,10 @@ private:
 
   const std::shared_ptr<CudaProductLibrary> library;
   const GpuProduct product;
-  std::unique_ptr<const Descriptors> descriptors;
+  /// Protects what follows. The descriptors have the place of the bias in the
+  /// buffers of one launch.
   std::mutex mutex;
+  std::unique_ptr<Descriptors> descriptors;
   /// None for what the library does not support.
   std::map<Alignments, std::optional<Plan>> plans;
 };

@@ -1,17 +1,19 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases{library-products})" --split-input-file | FileCheck %s
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases{library-products tf32})" --split-input-file | FileCheck %s --check-prefix=TF32
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases{library-products library-activations})" --split-input-file | FileCheck %s --check-prefix=ACTIVATION
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases)" --split-input-file | FileCheck %s --check-prefix=GENERATED
 
 // GENERATED-NOT: lockstep.products
 
 // Words: phase, rows, columns, depth, batches, repeats, whether it accumulates, whether factors are rounded; and of each matrix the buffer, the
-// offset in bytes, the element type, and the strides of rows, columns, batches and repeats.
+// offset in bytes, the element type, and the strides of rows, columns, batches and repeats; whether a bias is added, the activation, and the
+// buffer and the offset of the bias.
 // CHECK-LABEL: func.func @plain$0
 // CHECK: func.func private @plain
 // CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
 // CHECK-SAME: 0, 0, 11, 64, 1, 0, 0,
 // CHECK-SAME: 1, 0, 11, 48, 1, 0, 0,
-// CHECK-SAME: 2, 0, 11, 48, 1, 0, 0>
+// CHECK-SAME: 2, 0, 11, 48, 1, 0, 0, 0, 0, 0, 0>
 // TF32: func.func private @plain
 // TF32-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 1,
 device.kernel @plain(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>) -> tensor<32x48xf32> {
@@ -29,7 +31,7 @@ device.kernel @plain(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>) -> tensor<32x
 // CHECK-SAME: lockstep.products = array<i64: 1, 32, 48, 64, 1, 1, 1, 0,
 // CHECK-SAME: 0, 1280, 11, 80, 1, 0, 0,
 // CHECK-SAME: 1, 0, 11, 48, 1, 0, 0,
-// CHECK-SAME: 3, 0, 11, 48, 1, 0, 0>
+// CHECK-SAME: 3, 0, 11, 48, 1, 0, 0, 0, 0, 0, 0>
 device.kernel @accumulating(%x: tensor<36x80xf32>, %w: tensor<64x48xf32>, %c: tensor<32x48xf32>) -> tensor<32x48xf32> attributes {in_place = array<i64: 2>} {
   %s = tensor.extract_slice %x[4, 0] [32, 64] [1, 1] : tensor<36x80xf32> to tensor<32x64xf32>
   %m = linalg.matmul ins(%s, %w : tensor<32x64xf32>, tensor<64x48xf32>) outs(%c : tensor<32x48xf32>) -> tensor<32x48xf32>
@@ -47,7 +49,7 @@ device.kernel @accumulating(%x: tensor<36x80xf32>, %w: tensor<64x48xf32>, %c: te
 // CHECK-SAME: lockstep.products = array<i64: 0, 32, 24, 16, 4, 2, 0, 0,
 // CHECK-SAME: 0, 0, 11, 64, 1, 16, 2048,
 // CHECK-SAME: 1, 0, 11, 1, 64, 16, 1536,
-// CHECK-SAME: 3, 0, 11, 24, 1, 768, 3072>
+// CHECK-SAME: 3, 0, 11, 24, 1, 768, 3072, 0, 0, 0, 0>
 #q = affine_map<(b, h, q, t, d) -> (b, q, h, d)>
 #k = affine_map<(b, h, q, t, d) -> (b, t, h, d)>
 #s = affine_map<(b, h, q, t, d) -> (b, h, q, t)>
@@ -81,7 +83,7 @@ device.kernel @scores(%q: tensor<2x32x4x16xf32>, %k: tensor<2x24x4x16xf32>) -> t
 // CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
 // CHECK-SAME: 0, 0, 10, 64, 1, 0, 0,
 // CHECK-SAME: 1, 0, 10, 1, 64, 0, 0,
-// CHECK-SAME: 2, 0, 10, 48, 1, 0, 0>
+// CHECK-SAME: 2, 0, 10, 48, 1, 0, 0, 0, 0, 0, 0>
 #x = affine_map<(i, j, k) -> (i, k)>
 #w = affine_map<(i, j, k) -> (j, k)>
 #r = affine_map<(i, j, k) -> (i, j)>
@@ -115,7 +117,7 @@ device.kernel @rounded(%x: tensor<32x64xbf16>, %w: tensor<48x64xbf16>) -> tensor
 // CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
 // CHECK-SAME: 0, 0, 11, 64, 1, 0, 0,
 // CHECK-SAME: 1, 0, 11, 48, 1, 0, 0,
-// CHECK-SAME: 3, 0, 11, 48, 1, 0, 0>
+// CHECK-SAME: 3, 0, 11, 48, 1, 0, 0, 0, 0, 0, 0>
 #same = affine_map<(i, j) -> (i, j)>
 device.kernel @roundedAfterwards(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>) -> tensor<32x48xbf16> {
   %zero = arith.constant 0.0 : f32
@@ -231,7 +233,7 @@ device.kernel @mixed(%x: tensor<32x64xf16>, %w: tensor<64x48xf32>) -> tensor<32x
 // CHECK-SAME: lockstep.products = array<i64: 2, 1024, 1032, 1024, 1, 1, 0, 0,
 // CHECK-SAME: 0, 0, 10, 1024, 1, 0, 0,
 // CHECK-SAME: 3, 4227072, 10, 1032, 1, 0, 0,
-// CHECK-SAME: 3, 0, 11, 1032, 1, 0, 0>
+// CHECK-SAME: 3, 0, 11, 1032, 1, 0, 0, 0, 0, 0, 0>
 // CHECK-SAME: lockstep.scratch = 6340608
 device.kernel @unaligned(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1026xbf16>) -> tensor<1024x1026xf32> {
   %zero = arith.constant 0.0 : f32
@@ -266,7 +268,7 @@ device.kernel @short(%x: tensor<256x1024xbf16>, %w: tensor<1024x1026xbf16>) -> t
 // CHECK-SAME: lockstep.products = array<i64: 2, 1024, 1032, 1024, 1, 1, 0, 0,
 // CHECK-SAME: 0, 0, 10, 1024, 1, 0, 0,
 // CHECK-SAME: 3, 2113536, 10, 1, 1024, 0, 0,
-// CHECK-SAME: 3, 0, 10, 1032, 1, 0, 0>
+// CHECK-SAME: 3, 0, 10, 1032, 1, 0, 0, 0, 0, 0, 0>
 // CHECK-SAME: lockstep.scratch = 4227072
 #m = affine_map<(i, j, k) -> (i, k)>
 #n = affine_map<(i, j, k) -> (j, k)>
@@ -291,4 +293,118 @@ device.kernel @wide(%x: tensor<1024x1024xbf16>, %w: tensor<1026x1024xbf16>) -> t
     linalg.yield %0 : bf16
   } -> tensor<1024x1026xbf16>
   device.yield %r : tensor<1024x1026xbf16>
+}
+
+// -----
+
+// A bias is added by the library, which stores the sum: two dimensions of it are the columns. It begins at an offset. A ReLU only if that is
+// asked for; otherwise, it is a phase of its own, with the bias.
+// CHECK-LABEL: func.func @biased$0
+// CHECK-NOT: @biased$1
+// CHECK: func.func private @biased
+// CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
+// CHECK-SAME: 0, 0, 11, 64, 1, 0, 0,
+// CHECK-SAME: 1, 0, 11, 48, 1, 0, 0,
+// CHECK-SAME: 3, 0, 11, 48, 1, 0, 0, 1, 0, 2, 192>
+#x = affine_map<(m, h, d, k) -> (m, k)>
+#w = affine_map<(m, h, d, k) -> (k, h, d)>
+#p = affine_map<(m, h, d, k) -> (m, h, d)>
+#id = affine_map<(m, h, d) -> (m, h, d)>
+#column = affine_map<(m, h, d) -> (h, d)>
+device.kernel @biased(%x: tensor<32x64xf32>, %w: tensor<64x3x16xf32>, %all: tensor<2x3x16xf32>) -> tensor<32x3x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %bias = tensor.extract_slice %all[1, 0, 0] [1, 3, 16] [1, 1, 1] : tensor<2x3x16xf32> to tensor<3x16xf32>
+  %e = tensor.empty() : tensor<32x3x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x3x16xf32>) -> tensor<32x3x16xf32>
+  %m = linalg.generic {indexing_maps = [#x, #w, #p], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<32x64xf32>, tensor<64x3x16xf32>) outs(%f : tensor<32x3x16xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.mulf %i, %j : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<32x3x16xf32>
+  %r = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%m, %bias : tensor<32x3x16xf32>, tensor<3x16xf32>) outs(%e : tensor<32x3x16xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %j, %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<32x3x16xf32>
+  device.yield %r : tensor<32x3x16xf32>
+}
+
+// CHECK-LABEL: func.func @relu$0
+// CHECK-LABEL: func.func @relu$1
+// CHECK: arith.addf
+// CHECK: arith.maximumf
+// CHECK: func.func private @relu
+// CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, {{.*}}, 0, 0, 0, 0>
+// ACTIVATION-LABEL: func.func @relu$0
+// ACTIVATION-NOT: @relu$1
+// ACTIVATION: func.func private @relu
+// ACTIVATION-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
+// ACTIVATION-SAME: 3, 0, 11, 48, 1, 0, 0, 1, 1, 2, 0>
+#id2 = affine_map<(m, n) -> (m, n)>
+#column2 = affine_map<(m, n) -> (n)>
+device.kernel @relu(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>, %bias: tensor<48xf32>) -> tensor<32x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<32x64xf32>, tensor<64x48xf32>) outs(%f : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %r = linalg.generic {indexing_maps = [#id2, #column2, #id2], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %bias : tensor<32x48xf32>, tensor<48xf32>) outs(%e : tensor<32x48xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    %1 = arith.maximumf %0, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<32x48xf32>
+  device.yield %r : tensor<32x48xf32>
+}
+
+// No ReLU: a maximum with another number. No bias: one element for each row, or one that does not begin at a multiple of 16 bytes.
+// ACTIVATION: func.func private @no_relu
+// ACTIVATION-SAME: lockstep.products = array<i64: 0, 32, 48, 64, {{.*}}, 0, 0, 0, 0>
+// ACTIVATION: func.func private @no_bias
+// ACTIVATION-SAME: lockstep.products = array<i64: 0, 32, 48, 64, {{.*}}, 0, 0, 0, 0>
+// ACTIVATION: func.func private @unaligned
+// ACTIVATION-SAME: lockstep.products = array<i64: 0, 32, 48, 64, {{.*}}, 0, 0, 0, 0>
+#row2 = affine_map<(m, n) -> (m)>
+device.kernel @no_relu(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>) -> tensor<32x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<32x48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<32x64xf32>, tensor<64x48xf32>) outs(%f : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %r = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%m : tensor<32x48xf32>) outs(%e : tensor<32x48xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.maximumf %i, %one : f32
+    linalg.yield %0 : f32
+  } -> tensor<32x48xf32>
+  device.yield %r : tensor<32x48xf32>
+}
+device.kernel @no_bias(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>, %bias: tensor<32xf32>) -> tensor<32x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<32x64xf32>, tensor<64x48xf32>) outs(%f : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %r = linalg.generic {indexing_maps = [#id2, #row2, #id2], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %bias : tensor<32x48xf32>, tensor<32xf32>) outs(%e : tensor<32x48xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<32x48xf32>
+  device.yield %r : tensor<32x48xf32>
+}
+device.kernel @unaligned(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>, %all: tensor<49xf32>) -> tensor<32x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %bias = tensor.extract_slice %all[1] [48] [1] : tensor<49xf32> to tensor<48xf32>
+  %e = tensor.empty() : tensor<32x48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<32x64xf32>, tensor<64x48xf32>) outs(%f : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %r = linalg.generic {indexing_maps = [#id2, #column2, #id2], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %bias : tensor<32x48xf32>, tensor<48xf32>) outs(%e : tensor<32x48xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<32x48xf32>
+  device.yield %r : tensor<32x48xf32>
 }

@@ -2,6 +2,7 @@
 //
 // The functions of libcublasLt.so.12 that the device `cuda` calls. Products are
 // summed in f64, and rounded to the type of sums, then to that of the result.
+// Results of f32 may have a bias, a ReLU or a GELU.
 // Operands that are not aligned to 16 bytes are not supported, as by some of
 // the library's algorithms.
 //
@@ -11,7 +12,9 @@
 #include "LibraryCalls.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <numbers>
 
 // Names of its functions have the visibility of the driver's.
 #pragma GCC visibility push(default)
@@ -28,6 +31,8 @@ struct cublasLtMatmulDescOpaque_t {
   cublasComputeType_t compute{};
   cudaDataType_t scale{};
   cublasOperation_t operations[2] = {CUBLAS_OP_N, CUBLAS_OP_N};
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void *bias = nullptr;
 };
 
 struct cublasLtMatrixLayoutOpaque_t {
@@ -67,6 +72,44 @@ uint64_t sizeOf(cudaDataType_t type) {
   std::optional<Float> found = floatOf(type);
   return found ? sizeOf(*found) : 0;
 }
+
+/// What is added to each row of a result, and what is then applied.
+struct Epilogue {
+  bool hasBias, isRelu, isGelu;
+
+  explicit Epilogue(cublasLtEpilogue_t epilogue)
+      : hasBias(epilogue & CUBLASLT_EPILOGUE_BIAS),
+        isRelu(epilogue & CUBLASLT_EPILOGUE_RELU),
+        isGelu(epilogue & CUBLASLT_EPILOGUE_GELU) {}
+
+  static bool isKnown(cublasLtEpilogue_t epilogue) {
+    switch (epilogue) {
+    case CUBLASLT_EPILOGUE_DEFAULT:
+    case CUBLASLT_EPILOGUE_RELU:
+    case CUBLASLT_EPILOGUE_BIAS:
+    case CUBLASLT_EPILOGUE_RELU_BIAS:
+    case CUBLASLT_EPILOGUE_GELU:
+    case CUBLASLT_EPILOGUE_GELU_BIAS:
+      return true;
+    }
+    return false;
+  }
+
+  /// For a sum, and an element of the bias. A ReLU makes 0 of what is no
+  /// number, as the library may.
+  float apply(float sum, float bias) const {
+    if (hasBias)
+      sum += bias;
+    if (isRelu)
+      return sum > 0 ? sum : 0;
+    if (!isGelu)
+      return sum;
+    double x = sum;
+    double argument =
+        std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x);
+    return float(0.5 * x * (1 + std::tanh(argument)));
+  }
+};
 
 /// The operands of a product, in column-major order.
 struct Operand {
@@ -117,7 +160,9 @@ struct Product {
     return a().isValid() && b().isValid() && d().isValid() &&
            a().rows() == d().rows() && b().columns() == d().columns() &&
            a().columns() == b().rows() && layouts[0].batches == batches &&
-           layouts[1].batches == batches;
+           layouts[1].batches == batches &&
+           Epilogue::isKnown(operation.epilogue) &&
+           Epilogue(operation.epilogue).hasBias == (operation.bias != nullptr);
   }
   bool isSupported() const {
     cudaDataType_t factor = layouts[0].type, result = layouts[2].type;
@@ -127,6 +172,9 @@ struct Product {
       return result == factor && operation.compute == CUBLAS_COMPUTE_64F &&
              operation.scale == CUDA_R_64F;
     bool isRounded = operation.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+    bool hasEpilogue = operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT;
+    if (hasEpilogue && (result != CUDA_R_32F || layouts[2].batches > 1))
+      return false;
     return operation.scale == CUDA_R_32F &&
            (result == factor || result == CUDA_R_32F) &&
            (operation.compute == CUBLAS_COMPUTE_32F ||
@@ -134,7 +182,7 @@ struct Product {
   }
 
   void execute(const std::byte *left, const std::byte *right, double beta,
-               std::byte *result) const {
+               const std::byte *bias, std::byte *result) const {
     bool isRounded = operation.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
     auto read = [&](const std::byte *from, const Operand &operand,
                     int32_t batch, uint64_t row, uint64_t column) {
@@ -144,6 +192,7 @@ struct Product {
     };
     Operand a = this->a(), b = this->b(), d = this->d();
     Float type = *floatOf(d.layout->type);
+    const Epilogue epilogue(operation.epilogue);
     const uint64_t depth = a.columns(), columns = d.columns();
     std::vector<double> factor(depth * columns), sums(columns);
     for (int32_t batch = 0; batch < d.layout->batches; ++batch) {
@@ -164,6 +213,10 @@ struct Product {
           double sum = sums[j];
           if (beta != 0)
             sum += beta * load(element, type);
+          if (operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+            sum = epilogue.apply(
+                float(sum),
+                bias ? float(load(bias + i * sizeof(float), Float::F32)) : 0);
           store(element, type, sum);
         }
       }
@@ -235,6 +288,10 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
     return setMember(desc->operations[0], value, bytes);
   case CUBLASLT_MATMUL_DESC_TRANSB:
     return setMember(desc->operations[1], value, bytes);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE:
+    return setMember(desc->epilogue, value, bytes);
+  case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+    return setMember(desc->bias, value, bytes);
   }
   return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -349,10 +406,14 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
       !isOf(context, a, product.a().bytes()) ||
       !isOf(context, b, product.b().bytes()) ||
       !isOf(context, d, product.d().bytes()) ||
+      (desc->bias &&
+       !isOf(context, desc->bias, product.d().rows() * sizeof(float))) ||
       !isOf(context, workspace, bytes))
     return CUBLAS_STATUS_INVALID_VALUE;
-  submitCall(context, stream, workspace, bytes, [=, factor = scalar(beta)] {
-    product.execute(hostOf(a), hostOf(b), factor, hostOf(d));
-  });
+  submitCall(context, stream, workspace, bytes,
+             [=, factor = scalar(beta), bias = desc->bias] {
+               product.execute(hostOf(a), hostOf(b), factor,
+                               bias ? hostOf(bias) : nullptr, hostOf(d));
+             });
   return CUBLAS_STATUS_SUCCESS;
 }

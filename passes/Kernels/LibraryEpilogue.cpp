@@ -1,0 +1,114 @@
+//===- LibraryEpilogue.cpp - What a library adds to a product -------------===//
+
+#include "passes/Kernels/LibraryEpilogue.h"
+
+#include "passes/Kernels/Structure.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace lockstep;
+using namespace mlir;
+using Activation = runtime::GpuProduct::Activation;
+
+/// Whether `value` is `expected`, rounded to its type.
+static bool isConstant(Value value, double expected) {
+  llvm::APFloat found(0.0f);
+  return matchPattern(value, m_ConstantFloat(&found)) &&
+         std::abs(found.convertToDouble() - expected) <= 1e-7 * expected;
+}
+
+/// The operand of `value`, an `Op`, whose other operand is `constant`; null if
+/// `value` is something else.
+template <typename Op> static Value matchWith(Value value, double constant) {
+  auto op = value ? value.getDefiningOp<Op>() : Op();
+  if (!op)
+    return {};
+  if (isConstant(op.getRhs(), constant))
+    return op.getLhs();
+  return isConstant(op.getLhs(), constant) ? op.getRhs() : Value();
+}
+
+/// The operand of `value`, an `Op`, beside `operand`; null if `value` is
+/// something else.
+template <typename Op> static Value matchBeside(Value value, Value operand) {
+  auto op = value ? value.getDefiningOp<Op>() : Op();
+  if (!op)
+    return {};
+  if (op.getLhs() == operand)
+    return op.getRhs();
+  return op.getRhs() == operand ? op.getLhs() : Value();
+}
+
+/// Whether `value` is (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2.
+static bool isGeluFactor(Value value, Value x) {
+  Value sum = matchWith<arith::MulFOp>(value, 0.5);
+  Value sigmoid = matchWith<arith::AddFOp>(sum, 1);
+  auto tanh = sigmoid ? sigmoid.getDefiningOp<math::TanhOp>() : nullptr;
+  if (!tanh)
+    return false;
+  Value polynomial = matchWith<arith::MulFOp>(
+      tanh.getOperand(), std::sqrt(2 * std::numbers::inv_pi));
+  Value cubic = matchBeside<arith::AddFOp>(polynomial, x);
+  Value cube = matchWith<arith::MulFOp>(cubic, 0.044715);
+  Value square = matchBeside<arith::MulFOp>(cube, x);
+  return matchBeside<arith::MulFOp>(square, x) == x;
+}
+
+/// The argument and the kind of the activation that computes `value`: `value`
+/// itself, and none, if it is not known.
+static std::pair<Value, Activation> matchActivation(Value value) {
+  if (auto maximum = value.getDefiningOp<arith::MaximumFOp>()) {
+    if (matchPattern(maximum.getRhs(), m_PosZeroFloat()))
+      return {maximum.getLhs(), Activation::Relu};
+    if (matchPattern(maximum.getLhs(), m_PosZeroFloat()))
+      return {maximum.getRhs(), Activation::Relu};
+  }
+  if (auto product = value.getDefiningOp<arith::MulFOp>()) {
+    if (isGeluFactor(product.getRhs(), product.getLhs()))
+      return {product.getLhs(), Activation::Gelu};
+    if (isGeluFactor(product.getLhs(), product.getRhs()))
+      return {product.getRhs(), Activation::Gelu};
+  }
+  return {value, Activation::None};
+}
+
+std::optional<LibraryEpilogue>
+lockstep::matchLibraryEpilogue(linalg::GenericOp op, Value product,
+                               bool activations) {
+  auto isSingle = [](Value value) {
+    return getElementTypeOrSelf(value).isF32();
+  };
+  if (!isElementwise(op) || op.getNumDpsInits() != 1 ||
+      !llvm::all_of(op->getOperands(), isSingle) || op.getNumDpsInputs() > 2)
+    return std::nullopt;
+  LibraryEpilogue found;
+  Value element, bias;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (input->get() == product)
+      element = op.getMatchingBlockArgument(input);
+    else
+      found.bias = input;
+  if (found.bias) {
+    // A dimension of one element has the index 0.
+    AffineMap map = op.getMatchingIndexingMap(found.bias);
+    if (!map.isProjectedPermutation(/*allowZeroInResults=*/true) ||
+        llvm::all_of(llvm::seq(map.getNumDims()),
+                     [&](unsigned dim) { return map.isFunctionOfDim(dim); }))
+      return std::nullopt;
+    bias = op.getMatchingBlockArgument(found.bias);
+  }
+  if (!element)
+    return std::nullopt;
+  Value stored = op.getBody()->getTerminator()->getOperand(0);
+  if (activations)
+    std::tie(stored, found.activation) = matchActivation(stored);
+  bool isEpilogue =
+      found.bias ? matchBeside<arith::AddFOp>(stored, element) == bias
+                 : stored == element && found.activation != Activation::None;
+  return isEpilogue ? std::optional(found) : std::nullopt;
+}
