@@ -34,7 +34,7 @@ COMPUTED_BY = {
     "generated": [],
     "libraries": [
         "--products=cublaslt",
-        "--activations=cublaslt",
+        "--activations=libraries",
         "--convolutions=cudnn",
         "--attention=cudnn",
     ],

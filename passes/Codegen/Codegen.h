@@ -20,7 +20,7 @@ struct GpuProductOptions {
   bool libraryProducts = false;
   /// Describe convolutions for cuDNN.
   bool libraryConvolutions = false;
-  /// Describe activations of products for cuBLASLt, too.
+  /// Describe activations for these libraries, too.
   bool libraryActivations = false;
 };
 

@@ -137,7 +137,7 @@ def LowerKernelPhasesPass : Pass<"lower-kernel-phases", "::mlir::ModuleOp"> {
                         "describe convolutions for cuDNN">,
                  Option<"libraryActivations", "library-activations", "bool",
                         /*default=*/"false",
-                        "describe activations of products for cuBLASLt">];
+                        "describe activations for these libraries, too">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
@@ -324,8 +324,8 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
                         "on GPUs, describe convolutions for cuDNN">,
                  Option<"libraryActivations", "library-activations", "bool",
                         /*default=*/"false",
-                        "on GPUs, describe activations of products for "
-                        "cuBLASLt">];
+                        "on GPUs, describe activations for these "
+                        "libraries, too">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 
@@ -356,8 +356,8 @@ def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
                         "on GPUs, describe convolutions for cuDNN">,
                  Option<"libraryActivations", "library-activations", "bool",
                         /*default=*/"false",
-                        "on GPUs, describe activations of products for "
-                        "cuBLASLt">];
+                        "on GPUs, describe activations for these "
+                        "libraries, too">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

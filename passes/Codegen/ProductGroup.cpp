@@ -45,6 +45,11 @@ SmallVector<unsigned> ProductGroup::getDims(linalg::GenericOp op) const {
   return {};
 }
 
+SmallVector<int> ProductGroup::getIndexDims(OpOperand *operand) const {
+  auto op = cast<linalg::GenericOp>(operand->getOwner());
+  return ::getIndexDims(op, operand, getDims(op));
+}
+
 /// Finds the buffers that only the group accesses.
 static void findRegisters(ProductGroup &group) {
   group.registers.clear();

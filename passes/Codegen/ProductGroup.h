@@ -34,6 +34,9 @@ struct ProductGroup {
   /// For each dimension of an operation of the epilogue, the dimension of the
   /// product.
   llvm::SmallVector<unsigned> getDims(mlir::linalg::GenericOp op) const;
+  /// For each index of an operand of an operation of the epilogue, the
+  /// dimension of the product, or -1 if it is not a dimension.
+  llvm::SmallVector<int> getIndexDims(mlir::OpOperand *operand) const;
 };
 
 /// Collects the operations that can be fused with the product. Aliases of the

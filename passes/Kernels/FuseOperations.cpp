@@ -85,17 +85,23 @@ bool readsLessThanResult(linalg::GenericOp op) {
   return true;
 }
 
+/// Whether a product has `value` as a factor, possibly in another shape.
+bool isReadByProduct(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+      return isReadByProduct(user->getResult(0));
+    auto reader = dyn_cast<linalg::LinalgOp>(user);
+    return reader && getFactors(reader).first;
+  });
+}
+
 /// Whether memory has the result of `op` anyway, since products read it, and a
 /// product that only `op` needs may stay in registers: it would have to be
 /// stored, too, if other users repeated `op`.
 bool isStoredInsteadOfProduct(linalg::GenericOp op) {
+  // After fusion, other results are not used.
   return findProductFor(op.getResult(0)) &&
-         llvm::any_of(op->getUsers(), [](Operation *user) {
-           auto reader = dyn_cast<linalg::LinalgOp>(user);
-           return reader ? getFactors(reader).first != nullptr
-                         : isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
-                               user);
-         });
+         llvm::any_of(op.getResults(), isReadByProduct);
 }
 
 /// Whether computing `op` once for each of its users costs less than storing

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -252,21 +253,45 @@ private:
             isLibraryEpilogue(epilogue, product));
   }
 
-  /// Whether the library that computes `product` can compute `epilogue`, too.
-  /// Not if rows of its matrices may have to be padded: a kernel that only
-  /// multiplies can get more elements (PadRows.h).
+  /// Whether the library that computes `product` may also compute `epilogue`.
   bool isLibraryEpilogue(linalg::GenericOp epilogue,
                          linalg::LinalgOp product) const {
-    return linalg::isaContractionOpInterface(product) &&
-           llvm::all_of(product->getOperandTypes(),
-                        [](Type type) {
-                          auto tensor = cast<RankedTensorType>(type);
-                          return tensor.hasStaticShape() &&
-                                 tensor.getRank() > 0 &&
-                                 tensor.getShape().back() % kRowMultiple == 0;
-                        }) &&
-           matchLibraryEpilogue(epilogue, product->getResult(0),
-                                options.libraryActivations);
+    std::optional<LibraryEpilogue> found = matchLibraryEpilogue(
+        epilogue, product->getResult(0), options.libraryActivations);
+    if (!found)
+      return false;
+    size_t dims = 0;
+    if (found->bias)
+      dims = llvm::count_if(
+          epilogue.getMatchingIndexingMap(found->bias).getResults(),
+          llvm::IsaPred<AffineDimExpr>);
+    FailureOr<linalg::ContractionDimensions> matrix =
+        linalg::inferContractionDims(product);
+    // Channels are the last dimension of a convolution's result.
+    if (failed(matrix) || !linalg::isaContractionOpInterface(product))
+      return dims == 1 && found->activation != runtime::GpuActivation::Gelu;
+    // Of a single product, the columns are those loops of one factor that are
+    // the last dimensions of the result.
+    AffineMap result = product.getIndexingMapsArray().back();
+    if (!matrix->batch.empty() || !result.isProjectedPermutation() ||
+        mayBePadded(product))
+      return false;
+    bool isOfLeft = llvm::is_contained(
+        matrix->m,
+        cast<AffineDimExpr>(result.getResults().back()).getPosition());
+    return !found->bias || dims == (isOfLeft ? matrix->m : matrix->n).size();
+  }
+
+  /// Whether rows of matrices may get more elements, which only kernels do that
+  /// compute nothing but a product (PadRows.h).
+  static bool mayBePadded(linalg::LinalgOp product) {
+    SmallVector<int64_t> sizes = product.getStaticLoopRanges();
+    return computeProduct(sizes) >= kLargeProduct &&
+           !llvm::all_of(product->getOperandTypes(), [](Type type) {
+             auto tensor = dyn_cast<RankedTensorType>(type);
+             return tensor && tensor.getRank() > 0 &&
+                    tensor.getShape().back() % kRowMultiple == 0;
+           });
   }
 
   /// Whether an element-wise operation that is alone computes nothing but what

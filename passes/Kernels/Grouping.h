@@ -68,7 +68,7 @@ struct GroupingOptions {
   bool libraryProducts = false;
   /// A library computes convolutions, in the same manner.
   bool libraryConvolutions = false;
-  /// The library for products also applies activations to them.
+  /// These libraries also apply activations.
   bool libraryActivations = false;
   /// Launches take longer than updates of small variables: these share kernels.
   bool mergeUpdates = false;

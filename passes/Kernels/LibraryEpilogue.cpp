@@ -7,13 +7,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 #include <numbers>
 
 using namespace lockstep;
 using namespace mlir;
-using Activation = runtime::GpuProduct::Activation;
+using Activation = runtime::GpuActivation;
 
 /// Whether `value` is `expected`, rounded to its type.
 static bool isConstant(Value value, double expected) {
@@ -77,30 +78,45 @@ static std::pair<Value, Activation> matchActivation(Value value) {
   return {value, Activation::None};
 }
 
+/// Whether the elements of an input of `op` are repeated along the outer
+/// dimensions of its result, and have the order of the others.
+static bool isOfTrailingDims(linalg::GenericOp op, OpOperand *input) {
+  SmallVector<AffineExpr> indices(
+      op.getMatchingIndexingMap(input).getResults());
+  // A dimension of one element has the index 0.
+  llvm::erase_if(indices, llvm::IsaPred<AffineConstantExpr>);
+  unsigned first = op.getNumLoops() - indices.size();
+  return first > 0 && !indices.empty() &&
+         llvm::all_of(llvm::enumerate(indices), [&](auto entry) {
+           return entry.value() ==
+                  getAffineDimExpr(first + entry.index(), op->getContext());
+         });
+}
+
 std::optional<LibraryEpilogue>
 lockstep::matchLibraryEpilogue(linalg::GenericOp op, Value product,
                                bool activations) {
   auto isSingle = [](Value value) {
-    return getElementTypeOrSelf(value).isF32();
+    auto type = dyn_cast<ShapedType>(value.getType());
+    return type && type.getElementType().isF32();
   };
   if (!isElementwise(op) || op.getNumDpsInits() != 1 ||
-      !llvm::all_of(op->getOperands(), isSingle) || op.getNumDpsInputs() > 2)
+      op.getNumDpsInputs() > 2 || !llvm::all_of(op->getOperands(), isSingle) ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
     return std::nullopt;
   LibraryEpilogue found;
   Value element, bias;
-  for (OpOperand *input : op.getDpsInputOperands())
-    if (input->get() == product)
-      element = op.getMatchingBlockArgument(input);
-    else
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    Value argument = op.getMatchingBlockArgument(input);
+    if (input->get() == product &&
+        op.getMatchingIndexingMap(input).isIdentity()) {
+      element = argument;
+    } else if (isOfTrailingDims(op, input)) {
       found.bias = input;
-  if (found.bias) {
-    // A dimension of one element has the index 0.
-    AffineMap map = op.getMatchingIndexingMap(found.bias);
-    if (!map.isProjectedPermutation(/*allowZeroInResults=*/true) ||
-        llvm::all_of(llvm::seq(map.getNumDims()),
-                     [&](unsigned dim) { return map.isFunctionOfDim(dim); }))
+      bias = argument;
+    } else {
       return std::nullopt;
-    bias = op.getMatchingBlockArgument(found.bias);
+    }
   }
   if (!element)
     return std::nullopt;

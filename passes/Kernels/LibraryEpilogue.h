@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_PASSES_KERNELS_LIBRARYEPILOGUE_H
 #define LOCKSTEP_PASSES_KERNELS_LIBRARYEPILOGUE_H
 
-#include "runtime/artifact/GpuProducts.h"
+#include "runtime/artifact/GpuEpilogue.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -11,16 +11,15 @@ namespace lockstep {
 
 /// What a library can do with a product of `f32` before it stores it.
 struct LibraryEpilogue {
-  /// The input that is added to the product, whose elements are repeated along
-  /// a dimension; null if there is none. They need not be those of columns.
+  /// The input that is added to the product, repeated along outer dimensions of
+  /// the result; null if there is none.
   mlir::OpOperand *bias = nullptr;
-  runtime::GpuProduct::Activation activation =
-      runtime::GpuProduct::Activation::None;
+  runtime::GpuActivation activation = runtime::GpuActivation::None;
 };
 
-/// The epilogue that `op` is of `product`, the value of one of its inputs; none
-/// if it is none that a library has. Activations only with `activations`: they
-/// need not have the results of `op` for what is no number.
+/// Matches `op` as an epilogue of `product`, which is one of its inputs; none
+/// if it is no epilogue that a library may have. Activations only if
+/// `activations`: a library's may make 0 of a NaN.
 std::optional<LibraryEpilogue> matchLibraryEpilogue(mlir::linalg::GenericOp op,
                                                     mlir::Value product,
                                                     bool activations);

@@ -86,16 +86,16 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
     An element-wise operation is fused into its users, unless recomputing it
     would cost more than storing its result. The derivative of a ReLU compares
     the result of the ReLU with zero instead of its operand, which may then stay
-    in registers together with the product that it is computed from. Broadcasts and transposes are
-    folded into the indexing maps of their users. A reduction over loops of one
-    iteration, such as the derivative of a broadcast that repeats nothing, is
-    element-wise, too. So is padding of dimensions of size one, the derivative
-    of a slice. A convolution by a filter of one element is a product of
-    matrices. Zeros between the elements of a factor, which the gradients of a
-    convolution with strides have, are left out: a sum takes no others, and a
-    large convolution is divided into those of elements that do not multiply
-    zeros. Slices of one element of a dimension are read in the whole
-    tensor, and a gather takes elements of the operands of an element-wise
+    in registers together with the product that it is computed from. Broadcasts
+    and transposes are folded into the indexing maps of their users. A reduction
+    over loops of one iteration, such as the derivative of a broadcast that
+    repeats nothing, is element-wise, too. So is padding of dimensions of size
+    one, the derivative of a slice. A convolution by a filter of one element is
+    a product of matrices. Zeros between the elements of a factor, which the
+    gradients of a convolution with strides have, are left out: a sum takes no
+    others, and a large convolution is divided into those of elements that do
+    not multiply zeros. Slices of one element of a dimension are read in the
+    whole tensor, and a gather takes elements of the operands of an element-wise
     operation instead of its result. A large product that all users round first
     is stored rounded. With `library-products` and `library-convolutions`, so is
     what a library computes, even if the only user could have been computed
@@ -252,7 +252,7 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
                         "a library computes convolutions, in the same manner">,
                  Option<"libraryActivations", "library-activations", "bool",
                         /*default=*/"false",
-                        "the library for products also applies activations">,
+                        "these libraries also apply activations">,
                  Option<"mergeUpdates", "merge-updates", "bool",
                         /*default=*/"false",
                         "put updates of small variables into common kernels">,

@@ -172,7 +172,7 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   form.fuse = options.optimize;
   form.libraryProducts = libraryProducts;
   form.libraryConvolutions = libraryConvolutions;
-  form.libraryActivations = options.libraryActivations;
+  form.libraryActivations = options.libraryActivations && isForGpus;
   form.mergeUpdates = isForGpus;
   form.mergePadding = isForGpus;
   form.recompute = isForGpus && options.optimize;

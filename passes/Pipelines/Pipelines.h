@@ -76,10 +76,11 @@ struct CompileOptions {
   bool tf32 = false;
   /// Whether GPUs compute products of matrices by cuBLASLt, where it can.
   bool libraryProducts = false;
-  /// Whether cuBLASLt also applies activations to its products of f32.
-  bool libraryActivations = false;
   /// On GPUs, describe convolutions for cuDNN.
   bool libraryConvolutions = false;
+  /// Whether these libraries also apply activations to what they compute in
+  /// f32.
+  bool libraryActivations = false;
   /// On GPUs, let cuDNN compute attention, where it can.
   bool libraryAttention = false;
   /// Bytes of the scores that generated code has at a time of an attention, or

@@ -16,6 +16,14 @@ static bool isWindow(uint64_t image, uint64_t filter, uint64_t result,
   return window <= image && (image - window) / stride + 1 == result;
 }
 
+/// Whether the epilogue is one for which cuDNN has engines.
+static bool hasValidEpilogue(const GpuConvolution &convolution) {
+  const GpuEpilogue &epilogue = convolution.epilogue;
+  return epilogue.isNone() ||
+         (convolution.kind == GpuConvolution::Result && epilogue.hasBias &&
+          epilogue.activation != GpuActivation::Gelu);
+}
+
 bool GpuConvolution::isValid(std::span<const uint64_t> bufferBytes) const {
   ElementType type = image.type();
   if (kind > FilterGradient || roundsFactors > 1 ||
@@ -23,7 +31,8 @@ bool GpuConvolution::isValid(std::span<const uint64_t> bufferBytes) const {
       !isInBuffer(result, bufferBytes) || filter.type() != type ||
       result.type() != type || elementSize(type) > 4 ||
       image.sizes[0] != result.sizes[0] || image.sizes[1] != filter.sizes[1] ||
-      filter.sizes[0] != result.sizes[1])
+      filter.sizes[0] != result.sizes[1] || !hasValidEpilogue(*this) ||
+      !epilogue.isValid(type, result.sizes[1], bufferBytes))
     return false;
   for (size_t dim = 0; dim < strides.size(); ++dim)
     if (!isWindow(image.sizes[2 + dim], filter.sizes[2 + dim],

@@ -13,6 +13,7 @@
 #ifndef LOCKSTEP_RUNTIME_ARTIFACT_GPUCONVOLUTIONS_H
 #define LOCKSTEP_RUNTIME_ARTIFACT_GPUCONVOLUTIONS_H
 
+#include "runtime/artifact/GpuEpilogue.h"
 #include "runtime/artifact/GpuLibraryPhases.h"
 #include "runtime/artifact/GpuTensor.h"
 
@@ -32,9 +33,10 @@ inline constexpr std::string_view gpuConvolutionsSuffix = "$convolutions";
 ///
 /// for all c, r and s; or the gradient of a filter, `filter[k, c, r, s]`, as
 /// the sum of the same elements of `image` times `result[n, k, p, q]` for all
-/// n, p and q. Sums are in f32, and rounded once.
+/// n, p and q. Sums are in f32, and rounded once. Only a result of f32 may have
+/// an epilogue: a bias, alone or with a ReLU.
 struct GpuConvolution {
-  using Words = std::array<uint64_t, 40>;
+  using Words = std::array<uint64_t, 44>;
   enum Kind : uint64_t { Result, FilterGradient };
 
   uint64_t phase = 0;
@@ -43,6 +45,7 @@ struct GpuConvolution {
   uint64_t roundsFactors = 0;
   std::array<uint64_t, 2> strides = {1, 1}, dilations = {1, 1};
   GpuTensor image, filter, result;
+  GpuEpilogue epilogue;
 
   Words toWords() const { return std::bit_cast<Words>(*this); }
   /// The tensor that is computed.
@@ -50,7 +53,7 @@ struct GpuConvolution {
   /// Whether it can be computed in buffers of these sizes: not if a size is 0,
   /// if a size or a stride is 2^31 or more, if two elements of a tensor share
   /// a place, if a tensor exceeds its buffer, if the sizes do not fit together,
-  /// or with other element types than f16, bf16 and f32.
+  /// or with other element types than f16, bf16 and f32, or other epilogues.
   bool isValid(std::span<const uint64_t> bufferBytes) const;
 };
 static_assert(sizeof(GpuConvolution) == sizeof(GpuConvolution::Words));

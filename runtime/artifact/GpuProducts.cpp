@@ -48,19 +48,11 @@ static bool hasTypes(const GpuProduct &product) {
 
 static bool hasValidEpilogue(const GpuProduct &product,
                              std::span<const uint64_t> bufferBytes) {
-  auto [buffer, offset] = product.bias;
-  if (product.hasBias > 1 ||
-      product.activation > GpuProduct::Activation::Gelu ||
-      (product.hasEpilogue() &&
-       (product.accumulates || product.batches > 1 || product.repeats > 1 ||
-        product.result.type() != ElementType::f32)))
-    return false;
-  if (!product.hasBias)
-    return buffer == 0 && offset == 0;
-  const uint64_t size = elementSize(ElementType::f32);
-  return buffer < bufferBytes.size() && offset % 16 == 0 &&
-         offset <= bufferBytes[buffer] &&
-         product.columns * size <= bufferBytes[buffer] - offset;
+  const GpuEpilogue &epilogue = product.epilogue;
+  bool isSingle =
+      !product.accumulates && product.batches == 1 && product.repeats == 1;
+  return (epilogue.isNone() || isSingle) &&
+         epilogue.isValid(product.result.type(), product.columns, bufferBytes);
 }
 
 bool GpuProduct::isValid(std::span<const uint64_t> bufferBytes) const {

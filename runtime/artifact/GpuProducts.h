@@ -12,6 +12,7 @@
 #ifndef LOCKSTEP_RUNTIME_ARTIFACT_GPUPRODUCTS_H
 #define LOCKSTEP_RUNTIME_ARTIFACT_GPUPRODUCTS_H
 
+#include "runtime/artifact/GpuEpilogue.h"
 #include "runtime/artifact/GpuLibraryPhases.h"
 #include "runtime/schema/Types.h"
 
@@ -37,25 +38,12 @@ struct GpuMatrix {
   artifact::ElementType type() const { return artifact::ElementType(element); }
 };
 
-/// Contiguous elements in one of the buffers of a launch.
-struct GpuVector {
-  uint64_t buffer = 0;
-  /// Bytes from the beginning of the buffer: a multiple of 16, since NVIDIA
-  /// does not say how a bias has to be aligned.
-  uint64_t offset = 0;
-};
-
 /// What a phase of a kernel computes: `repeats` batches of `batches` products
 /// `result = left * right`, or `result += left * right`. Products of floats of
-/// 16 and 32 bits are summed in 32 bits, and rounded once. A single product
-/// that is stored in f32 may have an epilogue: an element of `bias`, which is
-/// f32, is added to each element of its column, and then an activation is
-/// applied.
+/// 16 and 32 bits are summed in 32 bits, and rounded once. Only a single
+/// product that is stored in f32 may have an epilogue.
 struct GpuProduct {
   using Words = std::array<uint64_t, 33>;
-  /// `Gelu` is the approximation by a hyperbolic tangent. What is no number may
-  /// become 0 by either.
-  enum class Activation : uint64_t { None, Relu, Gelu };
 
   uint64_t phase = 0;
   /// Of the result, and the columns of `left`.
@@ -66,12 +54,8 @@ struct GpuProduct {
   /// 1: factors of 32 bits may be rounded to tf32.
   uint64_t roundsFactors = 0;
   GpuMatrix left, right, result;
-  /// 1: `bias` is added; otherwise it is all 0.
-  uint64_t hasBias = 0;
-  Activation activation = Activation::None;
-  GpuVector bias;
+  GpuEpilogue epilogue;
 
-  bool hasEpilogue() const { return hasBias || activation != Activation::None; }
   Words toWords() const { return std::bit_cast<Words>(*this); }
   /// Whether it can be computed in buffers of these sizes: not if a size is 0,
   /// if a size or a stride is 2^31 or more, if rows or columns of a matrix

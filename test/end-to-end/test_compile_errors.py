@@ -125,7 +125,7 @@ def test_reduction_of_complex_numbers(refused):
     (["--replicas=2", "--shard-update=on", "--split=w:2,w:4"], "expected --split=auto, --split=none or --split=NAME:N,... with names of variables and numbers of pieces above 1, found 'w:2,w:4' [E_OPTION_VALUE]"),
     (["--replicas=2", "--shard-update=on", "--split=:2"], "expected --split=auto, --split=none or --split=NAME:N,... with names of variables and numbers of pieces above 1, found ':2' [E_OPTION_VALUE]"),
     (["--replicas=2", "--shard-update=on", "--split=w:x"], "expected --split=auto, --split=none or --split=NAME:N,... with names of variables and numbers of pieces above 1, found 'w:x' [E_OPTION_VALUE]"),
-    (["--replicas=2", "--activations=cublaslt"], "expected --products=cublaslt with --activations=cublaslt"),
+    (["--replicas=2", "--activations=libraries"], "expected --products=cublaslt or --convolutions=cudnn with --activations=libraries"),
     (["--replicas=2", "--split=w:2"], "expected -O2 and --shard-update=on with --split=w:2"),
     (["--replicas=2", "-O0", "--shard-update=on", "--split=w:2"], "expected -O2 and --shard-update=on with --split=w:2"),
     (["--replicas=2", "--bucket=all"], "expected --bucket=optimal, --bucket=none or --bucket=bytes:N with a number of bytes N that is positive, found 'all' [E_OPTION_VALUE]"),

@@ -172,6 +172,8 @@ BIASES = {
     "km,kn->mn": ("m", False),
     "bmk,bkn->bmn": ("n", False),
     "bkm,kn->bmn": ("bn", False),
+    # There is no bias.
+    "km,kn->nm": (None, True),
 }
 #: So large that each sum that a kernel computes has one of its own.
 BIASED_SIZES = {"m": 256, "n": 128, "k": 40, "b": 3, "h": 8, "d": 16}
@@ -194,8 +196,9 @@ def init(seed):
         result = form[form.index(">") + 1:]
         def tensor(letters):
             return jnp.asarray(generator.standard_normal([SIZES[j] for j in letters]), "float32")
-        state[f"a{{i}}"], state[f"b{{i}}"] = tensor(left), tensor(right)
-        state[f"d{{i}}"] = tensor(bias) * {scale}
+        state[f"a{{i}}"], state[f"b{{i}}"] = (tensor(j).astype("{factors}") for j in (left, right))
+        if bias:
+            state[f"d{{i}}"] = tensor(bias) * {scale}
         # The same factors, for the product alone.
         state[f"e{{i}}"] = state[f"a{{i}}"]
         state[f"c{{i}}"] = state[f"f{{i}}"] = jnp.zeros([SIZES[j] for j in result], "float32")
@@ -206,10 +209,13 @@ def step(state, batch, scalars):
     new = dict(state)
     for i, (form, bias) in enumerate(FORMS.items()):
         result = form[form.index(">") + 1:]
-        product = jnp.einsum(form, state[f"a{{i}}"], state[f"b{{i}}"])
-        shape = [SIZES[j] if j in bias else 1 for j in result]
-        new[f"c{{i}}"] = {activation}(product + state[f"d{{i}}"].reshape(shape))
-        new[f"f{{i}}"] = jnp.einsum(form, state[f"e{{i}}"], state[f"b{{i}}"])
+        def multiply(a):
+            return jnp.einsum(form, state[f"{{a}}{{i}}"], state[f"b{{i}}"], preferred_element_type="float32")
+        y = multiply("a")
+        if bias:
+            y += state[f"d{{i}}"].reshape([SIZES[j] if j in bias else 1 for j in result])
+        new[f"c{{i}}"] = {activation}(y)
+        new[f"f{{i}}"] = multiply("e")
     return new, {{}}
 """
 
@@ -221,7 +227,7 @@ def biased(tools, gpu, tmp_path):
     of kernels that were launched."""
     run = OperationRun(tools, gpu, tmp_path, "cuLaunchKernel")
 
-    def take(activation, *options, forms=BIASES, scale="1"):
+    def take(activation, *options, forms=BIASES, scale="1", factors="float32"):
         forms = {form: bias for form, (bias, _) in forms.items()}
         run.capture(
             BIASED.format(
@@ -229,23 +235,27 @@ def biased(tools, gpu, tmp_path):
                 sizes=BIASED_SIZES,
                 activation=activation,
                 scale=scale,
+                factors=factors,
             )
         )
         found, launches = run("--products=cublaslt", *options)
         sums = []
         for i, (form, bias) in enumerate(forms.items()):
             result = form[form.index(">") + 1 :]
-            shape = [BIASED_SIZES[j] if j in bias else 1 for j in result]
-            sums.append(found[f"f{i}"] + found[f"d{i}"].reshape(shape))
+            sums.append(found[f"f{i}"])
+            if bias:
+                shape = [BIASED_SIZES[j] if j in bias else 1 for j in result]
+                sums[-1] = sums[-1] + found[f"d{i}"].reshape(shape)
         return found, sums, launches
 
     return take, run
 
 
-def test_biases(biased):
-    """The library adds them with the bits of a kernel that does so."""
+@pytest.mark.parametrize("factors", ["float32", "bfloat16"])
+def test_biases(biased, factors):
+    """The library adds them to products of f32."""
     take, run = biased
-    found, sums, launches = take("")
+    found, sums, launches = take("", factors=factors)
     assert launches == sum(not is_added for _, is_added in BIASES.values())
     assert count(run.folder / "calls", "cublasLtMatmul") == 2 * len(BIASES)
     for i, form in enumerate(BIASES):
@@ -265,7 +275,7 @@ def gelu(x):
 def test_activations(biased, activation, expected):
     take, _ = biased
     launches = []
-    for options in [], ["--activations=cublaslt"]:
+    for options in [], ["--activations=libraries"]:
         found, sums, launched = take(activation, *options)
         launches.append(launched)
         for i, form in enumerate(BIASES):
@@ -280,23 +290,16 @@ def test_activations(biased, activation, expected):
     assert launches[1] == launches[0] - added
 
 
-def test_activations_of_what_is_no_number(biased):
-    """cuBLASLt's ReLU makes 0 of it, and so only those who ask for it get it."""
+def test_activations_of_nans(biased):
+    """A ReLU by cuBLASLt may make 0 of them, as this one does."""
     take, _ = biased
-    for options, is_expected in (
-        ([], np.isnan),
-        (
-            ["--activations=cublaslt"],
-            lambda x: x == 0,
-        ),
-    ):
-        found, _, _ = take(
-            "jax.nn.relu",
-            *options,
-            forms={"mk,kn->mn": ("n", True)},
-            scale="jnp.nan",
-        )
-        assert is_expected(found["c0"]).all()
+    form = {"mk,kn->mn": ("n", True)}
+    found, _, _ = take("jax.nn.relu", forms=form, scale="jnp.nan")
+    assert np.isnan(found["c0"]).all()
+    found, _, _ = take(
+        "jax.nn.relu", "--activations=libraries", forms=form, scale="jnp.nan"
+    )
+    assert (found["c0"] == 0).all()
 
 
 def test_tf32(products):

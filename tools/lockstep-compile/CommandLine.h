@@ -31,6 +31,9 @@ enum class Products { Generated, CublasLt };
 /// What computes convolutions on GPUs.
 enum class Convolutions { Generated, Cudnn };
 
+/// What applies activations to what a library computes on GPUs.
+enum class Activations { Generated, Libraries };
+
 /// What computes attention on GPUs.
 enum class Attention { Generated, Cudnn };
 
@@ -135,15 +138,15 @@ struct CommandLine {
                             "cuBLASLt, which the run then needs; generated "
                             "code for what it does not support")),
       cl::init(Products::Generated), cl::cat(category)};
-  cl::opt<Products> activations{
+  cl::opt<Activations> activations{
       "activations",
-      cl::desc("what applies ReLU and GELU to products of f32 that cuBLASLt "
-               "computes (--products)"),
-      cl::values(clEnumValN(Products::Generated, "generated",
+      cl::desc("what applies ReLU and GELU to products and convolutions of f32 "
+               "by libraries (--products, --convolutions)"),
+      cl::values(clEnumValN(Activations::Generated, "generated",
                             "generated code (default)"),
-                 clEnumValN(Products::CublasLt, "cublaslt",
-                            "cuBLASLt, which need not keep what is no number")),
-      cl::init(Products::Generated), cl::cat(category)};
+                 clEnumValN(Activations::Libraries, "libraries",
+                            "these libraries, which may make 0 of a NaN")),
+      cl::init(Activations::Generated), cl::cat(category)};
   cl::opt<Convolutions> convolutions{
       "convolutions", cl::desc("what computes convolutions on GPUs"),
       cl::values(clEnumValN(Convolutions::Generated, "generated",

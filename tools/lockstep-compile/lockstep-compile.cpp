@@ -186,9 +186,11 @@ int main(int argc, char **argv) {
     return fail("expected --memory-bound with a number of bytes that is "
                 "positive, found " +
                 llvm::Twine(line.memoryBound));
-  if (line.activations == Products::CublasLt &&
-      line.products != Products::CublasLt)
-    return fail("expected --products=cublaslt with --activations=cublaslt");
+  if (line.activations == Activations::Libraries &&
+      line.products != Products::CublasLt &&
+      line.convolutions != Convolutions::Cudnn)
+    return fail("expected --products=cublaslt or --convolutions=cudnn with "
+                "--activations=libraries");
   options.memoryBound = line.memoryBound;
   options.optimize = line.level != "0";
   options.simplify = line.simplify;
@@ -196,7 +198,7 @@ int main(int argc, char **argv) {
   options.checkBounds = line.checkBounds;
   options.tf32 = line.tf32;
   options.libraryProducts = line.products == Products::CublasLt;
-  options.libraryActivations = line.activations == Products::CublasLt;
+  options.libraryActivations = line.activations == Activations::Libraries;
   options.libraryConvolutions = line.convolutions == Convolutions::Cudnn;
   options.libraryAttention = line.attention == Attention::Cudnn;
   if (line.attentionBytes.getNumOccurrences())

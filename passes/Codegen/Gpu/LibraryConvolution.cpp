@@ -317,8 +317,33 @@ private:
 
 } // namespace
 
+/// The epilogue, if its bias has one element for each channel, which are
+/// neighbors in memory, and the library has engines for it.
+static std::optional<runtime::GpuEpilogue>
+describeEpilogue(const ProductGroup &group, const LibraryEpilogue &epilogue,
+                 std::optional<unsigned> channels) {
+  if (!epilogue.bias || !channels)
+    return std::nullopt;
+  std::optional<LibraryOperand> bias = describeOperand(epilogue.bias->get());
+  if (!bias)
+    return std::nullopt;
+  bool hasChannels = false;
+  for (auto [dim, stride] :
+       llvm::zip_equal(group.getIndexDims(epilogue.bias), bias->strides)) {
+    if (dim < 0 || group.product.sizes[dim] == 1)
+      continue;
+    if (dim != int(*channels) || stride != 1)
+      return std::nullopt;
+    hasChannels = true;
+  }
+  if (!hasChannels)
+    return std::nullopt;
+  return runtime::GpuEpilogue{1, bias->buffer, bias->offset,
+                              epilogue.activation};
+}
+
 std::optional<GpuConvolution>
-lockstep::takeLibraryConvolution(ProductGroup &group) {
+lockstep::takeLibraryConvolution(ProductGroup &group, bool activations) {
   const Product &product = group.product;
   if (!group.fill || !matchPattern(group.initial, m_AnyZeroFloat()))
     return std::nullopt;
@@ -343,7 +368,9 @@ lockstep::takeLibraryConvolution(ProductGroup &group) {
     return std::nullopt;
   SmallVector<uint64_t> bytes =
       getBufferBytes(product.op->getParentOfType<func::FuncOp>());
-  auto make = [&](Value stored) -> std::optional<GpuConvolution> {
+  auto make =
+      [&](Value stored,
+          const LibraryEpilogue *epilogue) -> std::optional<GpuConvolution> {
     SmallVector<Index> indices;
     for (unsigned dim : group.buffers[stored]) {
       Index &index = indices.emplace_back();
@@ -359,7 +386,14 @@ lockstep::takeLibraryConvolution(ProductGroup &group) {
     GpuConvolution found =
         ConvolutionBuilder(*image, *factor, *result, product.sizes, *loops)
             .build();
+    if (epilogue) {
+      std::optional<runtime::GpuEpilogue> described =
+          describeEpilogue(group, *epilogue, loops->factorAndResult);
+      if (!described)
+        return std::nullopt;
+      found.epilogue = *described;
+    }
     return found.isValid(bytes) ? std::optional(found) : std::nullopt;
   };
-  return takeLibraryPhase(group, make);
+  return takeLibraryPhase(group, activations, make);
 }

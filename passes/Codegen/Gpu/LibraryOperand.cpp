@@ -5,7 +5,6 @@
 #include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Emit/Elements.h"
-#include "passes/Kernels/Structure.h"
 #include "runtime/schema/Types.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -4,6 +4,8 @@
 #define LOCKSTEP_PASSES_CODEGEN_GPU_LIBRARYOPERAND_H
 
 #include "passes/Codegen/ProductGroup.h"
+#include "passes/Kernels/LibraryEpilogue.h"
+#include "passes/Kernels/Structure.h"
 
 namespace lockstep {
 
@@ -32,18 +34,27 @@ mlir::linalg::GenericOp getOnlyReader(ProductGroup &group);
 /// The same, if it rounds the product.
 mlir::linalg::GenericOp getRounding(ProductGroup &group);
 
-/// What `make` returns for a buffer with the results of the group's product: of
-/// the one to which the group rounds them, or else of the product's own. The
-/// rest of the epilogue is taken out of the group, unless both are none.
+/// What `make` returns for a buffer with the results of the group's product,
+/// and for the epilogue that the library has to compute: for the buffer to
+/// which the group rounds them or where it stores them with such an epilogue,
+/// or else, without an epilogue, for the product's own. The rest of the
+/// epilogue is taken out of the group, unless both are none. Activations only
+/// with `activations`.
 template <typename Make>
-auto takeLibraryPhase(ProductGroup &group, Make make)
-    -> decltype(make(mlir::Value())) {
-  if (mlir::linalg::GenericOp rounding = getRounding(group))
-    if (auto found = make(rounding.getDpsInits().front())) {
-      group.keepEpilogue(1);
-      return found;
-    }
-  auto found = make(group.product.out->get());
+auto takeLibraryPhase(ProductGroup &group, bool activations, Make make)
+    -> decltype(make(mlir::Value(), nullptr)) {
+  mlir::Value out = group.product.out->get();
+  if (mlir::linalg::GenericOp reader = getOnlyReader(group)) {
+    std::optional<LibraryEpilogue> epilogue =
+        matchLibraryEpilogue(reader, out, activations);
+    if (epilogue || isRounding(reader))
+      if (auto found = make(reader.getDpsInits().front(),
+                            epilogue ? &*epilogue : nullptr)) {
+        group.keepEpilogue(1);
+        return found;
+      }
+  }
+  auto found = make(out, nullptr);
   if (found)
     group.keepEpilogue(0);
   return found;

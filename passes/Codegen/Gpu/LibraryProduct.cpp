@@ -3,7 +3,6 @@
 #include "passes/Codegen/Gpu/LibraryProduct.h"
 
 #include "passes/Codegen/Gpu/LibraryOperand.h"
-#include "passes/Kernels/LibraryEpilogue.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -35,13 +34,11 @@ struct Collapsed {
 
 } // namespace
 
-/// An index that is always 0, instead of a dimension of the product.
-static constexpr unsigned kZero = -1;
-
 /// The operand `memref` of a product with so many dimensions, where index i is
-/// dimension `indices[i]`. None if its place is not known at compile time.
+/// dimension `indices[i]`, or 0 if that is -1. None if its place is not known
+/// at compile time.
 static std::optional<StridedOperand>
-describe(Value memref, ArrayRef<unsigned> indices, size_t numDims) {
+describe(Value memref, ArrayRef<int> indices, size_t numDims) {
   std::optional<LibraryOperand> found = describeOperand(memref);
   if (!found)
     return std::nullopt;
@@ -51,7 +48,7 @@ describe(Value memref, ArrayRef<unsigned> indices, size_t numDims) {
   operand.matrix.element = found->element;
   operand.strides.assign(numDims, 0);
   for (auto [dim, stride] : llvm::zip_equal(indices, found->strides))
-    if (dim != kZero)
+    if (dim >= 0)
       operand.strides[dim] = stride;
   return operand;
 }
@@ -61,9 +58,9 @@ static std::optional<StridedOperand> describe(const Product &product,
   AffineMap map = product.getMap(factor);
   if (!map.isProjectedPermutation())
     return std::nullopt;
-  SmallVector<unsigned> indices =
+  SmallVector<int> indices =
       llvm::map_to_vector(map.getResults(), [](AffineExpr result) {
-        return cast<AffineDimExpr>(result).getPosition();
+        return int(cast<AffineDimExpr>(result).getPosition());
       });
   return describe(factor->get(), indices, product.sizes.size());
 }
@@ -197,23 +194,11 @@ makeProduct(const Product &product, StridedOperand left, StridedOperand right,
   if (bias) {
     if (rows.strides.back() != 0 || columns.strides.back() != 1)
       return std::nullopt;
-    found.hasBias = 1;
-    found.bias = {bias->matrix.buffer, bias->matrix.offset};
+    found.epilogue.hasBias = 1;
+    found.epilogue.biasBuffer = bias->matrix.buffer;
+    found.epilogue.biasOffset = bias->matrix.offset;
   }
   return found;
-}
-
-/// The bias of an epilogue, whose operation has the dimensions `dims` of the
-/// product. None if its place is not known at compile time.
-static std::optional<StridedOperand>
-describeBias(const Product &product, OpOperand *bias, ArrayRef<unsigned> dims) {
-  auto op = cast<linalg::GenericOp>(bias->getOwner());
-  SmallVector<unsigned> indices = llvm::map_to_vector(
-      op.getMatchingIndexingMap(bias).getResults(), [&](AffineExpr result) {
-        auto dim = dyn_cast<AffineDimExpr>(result);
-        return dim ? dims[dim.getPosition()] : kZero;
-      });
-  return describe(bias->get(), indices, product.sizes.size());
 }
 
 std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group,
@@ -227,36 +212,26 @@ std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group,
     return std::nullopt;
   SmallVector<uint64_t> bytes =
       getBufferBytes(product.op->getParentOfType<func::FuncOp>());
-  auto make = [&](Value stored, const StridedOperand *bias,
-                  GpuProduct::Activation activation) {
-    std::optional<StridedOperand> result =
-        describe(stored, group.buffers[stored], product.sizes.size());
+  auto make = [&](Value stored, const LibraryEpilogue *epilogue) {
     std::optional<GpuProduct> found;
-    if (result)
-      found = makeProduct(product, *left, *right, *result, bias);
+    auto dims = llvm::to_vector_of<int>(group.buffers[stored]);
+    std::optional<StridedOperand> result =
+        describe(stored, dims, product.sizes.size());
+    std::optional<StridedOperand> bias;
+    const bool hasBias = epilogue && epilogue->bias;
+    if (hasBias)
+      bias = describe(epilogue->bias->get(), group.getIndexDims(epilogue->bias),
+                      product.sizes.size());
+    if (!result || (hasBias && !bias))
+      return found;
+    found =
+        makeProduct(product, *left, *right, *result, bias ? &*bias : nullptr);
     if (!found)
       return found;
     found->accumulates = !group.fill;
-    found->activation = activation;
+    if (epilogue)
+      found->epilogue.activation = epilogue->activation;
     return found->isValid(bytes) ? found : std::nullopt;
   };
-  linalg::GenericOp reader = getOnlyReader(group);
-  if (auto epilogue =
-          reader ? matchLibraryEpilogue(reader, product.out->get(), activations)
-                 : std::nullopt) {
-    std::optional<StridedOperand> bias;
-    if (epilogue->bias)
-      bias = describeBias(product, epilogue->bias, group.getDims(reader));
-    std::optional<GpuProduct> found;
-    if (bias || !epilogue->bias)
-      found = make(reader.getDpsInits().front(), bias ? &*bias : nullptr,
-                   epilogue->activation);
-    if (found) {
-      group.keepEpilogue(1);
-      return found;
-    }
-  }
-  return takeLibraryPhase(group, [&](Value stored) {
-    return make(stored, nullptr, GpuProduct::Activation::None);
-  });
+  return takeLibraryPhase(group, activations, make);
 }

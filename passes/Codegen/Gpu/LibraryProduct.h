@@ -11,10 +11,10 @@ namespace lockstep {
 /// The description, for a library, of a product and of as much of its epilogue
 /// as the library computes, which is a rounding to 16 bits, or a bias and, with
 /// `activations`, an activation: the rest of the epilogue is taken out of the
-/// group. Several loops may be one dimension of
-/// the matrices if they have one constant stride in each operand; up to two
-/// dimensions of other parallel loops become a batch and its repetitions. None,
-/// and the group is unchanged, for other products, such as convolutions.
+/// group. Several loops may be one dimension of the matrices if they have one
+/// constant stride in each operand; up to two dimensions of other parallel
+/// loops become a batch and its repetitions. None, and the group is unchanged,
+/// for other products, such as convolutions.
 std::optional<runtime::GpuProduct> takeLibraryProduct(ProductGroup &group,
                                                       bool activations);
 

@@ -391,7 +391,8 @@ static std::vector<Phase> findProducts(func::FuncOp function,
     if (phase.libraryProduct)
       phase.libraryProduct->roundsFactors = options.tf32;
     else if (options.libraryConvolutions)
-      phase.libraryConvolution = takeLibraryConvolution(*phase.product);
+      phase.libraryConvolution =
+          takeLibraryConvolution(*phase.product, options.libraryActivations);
     if (phase.libraryConvolution)
       phase.libraryConvolution->roundsFactors = options.tf32;
     phase.tiles = *tiles;

@@ -72,10 +72,16 @@ Expected<bool> CudaConvolution::enqueue(std::span<std::byte *const> buffers,
       return false;
     plan = choice.plan.plan.get();
   }
-  std::array<const void *, 3> addresses{};
-  std::ranges::copy(addressesOf(buffers), addresses.begin());
-  Expected<CudnnDescriptor> pack = packOperands(
-      api, convolutionNames, addresses, reinterpret_cast<void *>(workspace));
+  std::vector<int64_t> names(convolutionNames.begin(), convolutionNames.end());
+  std::vector<const void *> addresses;
+  for (std::byte *address : addressesOf(buffers))
+    addresses.push_back(address);
+  if (const std::byte *bias = convolution.epilogue.bias(buffers)) {
+    names.push_back(biasName);
+    addresses.push_back(bias);
+  }
+  Expected<CudnnDescriptor> pack =
+      packOperands(api, names, addresses, reinterpret_cast<void *>(workspace));
   if (!pack)
     return pack.status();
   cudnnStatus_t status = api.cudnnBackendExecute(*handle, plan, pack->get());

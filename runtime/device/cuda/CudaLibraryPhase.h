@@ -50,12 +50,15 @@ public:
   const Kind &kind;
 };
 
-/// The alignment of an address and of a distance from it, at most 16 bytes:
-/// libraries ask for no more, and where the memory plan has placed a buffer
-/// must not decide about an algorithm, and so about the order of sums.
+/// Libraries ask for no more.
+inline constexpr uint64_t mostLibraryAlignment = 16;
+
+/// The alignment of an address and of a distance from it, at most
+/// `mostLibraryAlignment`: where the memory plan has placed a buffer must not
+/// decide about an algorithm, and so about the order of sums.
 inline uint32_t libraryAlignment(const std::byte *address, uint64_t distance) {
-  constexpr uint64_t most = 16;
-  uint64_t bits = reinterpret_cast<uint64_t>(address) | distance | most;
+  uint64_t bits =
+      reinterpret_cast<uint64_t>(address) | distance | mostLibraryAlignment;
   return uint32_t(bits & -bits);
 }
 

@@ -53,16 +53,17 @@ static cudaDataType_t dataType(ElementType type) {
 
 /// The library adds an element of the bias to each row of its result, which is
 /// a column of ours.
-static cublasLtEpilogue_t epilogueOf(const GpuProduct &product) {
-  switch (product.activation) {
-  case GpuProduct::Activation::None:
-    return product.hasBias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-  case GpuProduct::Activation::Relu:
-    return product.hasBias ? CUBLASLT_EPILOGUE_RELU_BIAS
-                           : CUBLASLT_EPILOGUE_RELU;
-  case GpuProduct::Activation::Gelu:
-    return product.hasBias ? CUBLASLT_EPILOGUE_GELU_BIAS
-                           : CUBLASLT_EPILOGUE_GELU;
+static cublasLtEpilogue_t epilogueOf(const GpuEpilogue &epilogue) {
+  switch (epilogue.activation) {
+  case GpuActivation::None:
+    return epilogue.hasBias ? CUBLASLT_EPILOGUE_BIAS
+                            : CUBLASLT_EPILOGUE_DEFAULT;
+  case GpuActivation::Relu:
+    return epilogue.hasBias ? CUBLASLT_EPILOGUE_RELU_BIAS
+                            : CUBLASLT_EPILOGUE_RELU;
+  case GpuActivation::Gelu:
+    return epilogue.hasBias ? CUBLASLT_EPILOGUE_GELU_BIAS
+                            : CUBLASLT_EPILOGUE_GELU;
   }
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
@@ -95,8 +96,8 @@ public:
                                       : rounds ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                : CUBLAS_COMPUTE_32F,
                                       isDouble ? CUDA_R_64F : CUDA_R_32F));
-    if (product.hasEpilogue())
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogueOf(product));
+    if (!product.epilogue.isNone())
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogueOf(product.epilogue));
     // The first one of the library's factors is our right one.
     describe(product, product.right, product.depth, product.columns,
              CUBLASLT_MATMUL_DESC_TRANSA, right);
@@ -191,11 +192,6 @@ static std::byte *addressOf(const GpuMatrix &matrix,
          repeat * uint64_t(matrix.repeatStride) * elementSize(matrix.type());
 }
 
-static std::byte *addressOf(const GpuVector &vector,
-                            std::span<std::byte *const> buffers) {
-  return buffers[vector.buffer] + vector.offset;
-}
-
 /// Whether the library has no code for these operands on this GPU.
 static bool isRefusal(cublasStatus_t status) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED ||
@@ -243,9 +239,9 @@ CudaProduct::prepare(std::span<std::byte *const> buffers) {
   auto known = plans.find(alignments);
   if (known == plans.end()) {
     // Algorithms may depend on whether there is a bias.
-    if (product.hasBias)
+    if (product.epilogue.hasBias)
       LOCKSTEP_RETURN_IF_ERROR(
-          descriptors->setBias(addressOf(product.bias, buffers)));
+          descriptors->setBias(product.epilogue.bias(buffers)));
     Expected<std::optional<Plan>> chosen = choose(alignments);
     if (!chosen)
       return chosen.status();
@@ -304,14 +300,17 @@ CudaProduct::choose(const Alignments &alignments) const {
 Expected<bool> CudaProduct::enqueue(std::span<std::byte *const> buffers,
                                     CUdeviceptr workspace, CUstream stream) {
   const CublasLtApi &api = library->api;
-  std::lock_guard<std::mutex> lock(mutex);
-  std::optional<Plan> &plan = plans.at(alignmentsOf(buffers));
+  std::unique_lock<std::mutex> lock(mutex);
+  std::optional<Plan> plan = plans.at(alignmentsOf(buffers));
   // Another thread may have had it refused meanwhile.
   if (!plan)
     return false;
-  if (product.hasBias)
+  // Others may not change the place of the bias before the call.
+  if (product.epilogue.hasBias)
     LOCKSTEP_RETURN_IF_ERROR(
-        descriptors->setBias(addressOf(product.bias, buffers)));
+        descriptors->setBias(product.epilogue.bias(buffers)));
+  else
+    lock.unlock();
   ElementType factor = product.left.type();
   for (uint64_t repeat = 0; repeat < product.repeats; ++repeat) {
     std::byte *result = addressOf(product.result, buffers, repeat);
@@ -325,7 +324,9 @@ Expected<bool> CudaProduct::enqueue(std::span<std::byte *const> buffers,
         reinterpret_cast<void *>(workspace), plan->workspaceBytes, stream);
     // Then it has not begun, and all of it can be computed by other code.
     if (repeat == 0 && isRefusal(status)) {
-      plan = std::nullopt;
+      if (!lock)
+        lock.lock();
+      plans[alignmentsOf(buffers)] = std::nullopt;
       return false;
     }
     if (status != CUBLAS_STATUS_SUCCESS)

@@ -1,23 +1,23 @@
 //===- CudnnConvolutionGraph.cpp - convolutions as graphs -----------------===//
 //
-// A graph of one operation describes the convolution.
+// A graph describes the convolution, and what is added to it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/CudnnConvolutionGraph.h"
 
+#include "runtime/device/cuda/CudaLibraryPhase.h"
+#include "runtime/device/cuda/CudnnGraphBuilder.h"
+
 namespace lockstep::runtime {
 
-static CudnnDescriptor describeOperand(CudnnBuilder &builder,
-                                       const GpuTensor &tensor, int64_t name,
-                                       int64_t alignment) {
-  CudnnTensor described;
-  described.type = cudnnType(tensor.type());
-  std::ranges::copy(tensor.sizes, described.sizes.begin());
-  described.strides = tensor.strides;
-  described.name = name;
-  described.alignment = alignment;
-  return builder.create(described);
+using Node = CudnnGraphBuilder::Node;
+using Sizes = CudnnGraphBuilder::Sizes;
+
+static Sizes sizesOf(const GpuTensor &tensor) {
+  Sizes sizes{};
+  std::ranges::copy(tensor.sizes, sizes.begin());
+  return sizes;
 }
 
 static CudnnDescriptor describeWindows(CudnnBuilder &builder,
@@ -45,17 +45,10 @@ static CudnnDescriptor describeWindows(CudnnBuilder &builder,
   return created;
 }
 
-/// The graph, behind what it is made of.
-static std::vector<CudnnDescriptor>
-describeConvolution(CudnnBuilder &builder, const CudnnTarget &target,
-                    const GpuConvolution &convolution,
-                    const CudnnAlignments &alignments) {
-  const std::array<const GpuTensor *, 3> operands = {
-      &convolution.image, &convolution.filter, &convolution.result};
-  std::vector<CudnnDescriptor> parts;
-  for (size_t i = 0; i < operands.size(); ++i)
-    parts.push_back(describeOperand(builder, *operands[i], convolutionNames[i],
-                                    alignments[i]));
+/// Adds the convolution, with `operands` in the order of their names.
+static void addConvolution(CudnnBuilder &builder, CudnnGraphBuilder &graph,
+                           const GpuConvolution &convolution,
+                           const std::array<Node, 3> &operands) {
   struct Names {
     cudnnBackendDescriptorType_t type;
     std::array<cudnnBackendAttributeName_t, 3> tensors;
@@ -79,19 +72,56 @@ describeConvolution(CudnnBuilder &builder, const CudnnTarget &target,
       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
   const Names &names =
       convolution.kind == GpuConvolution::Result ? ofResult : ofFilter;
-  CudnnDescriptor operation = builder.create(names.type),
-                  windows = describeWindows(builder, convolution);
+  CudnnDescriptor operation = builder.create(names.type);
   for (size_t i = 0; i < operands.size(); ++i)
-    builder.set(operation, names.tensors[i], parts[i]);
-  builder.set(operation, names.convolution, windows);
+    builder.set(operation, names.tensors[i], CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                operands[i].descriptor);
+  builder.set(operation, names.convolution, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+              graph.keep(describeWindows(builder, convolution)));
   builder.set(operation, names.alpha, CUDNN_TYPE_FLOAT, 1.0F);
   builder.set(operation, names.beta, CUDNN_TYPE_FLOAT, 0.0F);
   builder.finalize(operation);
-  cudnnBackendDescriptor_t only = operation.get();
-  for (CudnnDescriptor *part : {&windows, &operation})
-    parts.push_back(std::move(*part));
-  addGraph(builder, target, {&only, 1}, parts);
-  return parts;
+  graph.addOperation(std::move(operation));
+}
+
+/// Adds the bias, and a ReLU if there is one, to what the graph has computed.
+static void addEpilogue(CudnnGraphBuilder &graph, const GpuEpilogue &epilogue,
+                        const Node &computed, const Node &result) {
+  int64_t channels = computed.sizes[1];
+  Node bias =
+      graph.inMemory({1, channels, 1, 1}, {channels, 1, channels, channels},
+                     CUDNN_DATA_FLOAT, biasName, mostLibraryAlignment);
+  if (epilogue.activation == GpuActivation::None) {
+    graph.compute(CUDNN_POINTWISE_ADD, computed, &bias, result);
+    return;
+  }
+  Node sum = graph.within(computed.sizes, computed.strides, CUDNN_DATA_FLOAT);
+  graph.compute(CUDNN_POINTWISE_ADD, computed, &bias, sum);
+  graph.compute(CUDNN_POINTWISE_RELU_FWD, sum, nullptr, result);
+}
+
+/// The graph, behind what it is made of.
+static std::vector<CudnnDescriptor>
+describeConvolution(CudnnBuilder &builder, const CudnnTarget &target,
+                    const GpuConvolution &convolution,
+                    const CudnnAlignments &alignments) {
+  CudnnGraphBuilder graph(builder, mostLibraryAlignment);
+  const std::array<const GpuTensor *, 3> tensors = {
+      &convolution.image, &convolution.filter, &convolution.result};
+  std::array<Node, 3> operands;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    operands[i] = graph.inMemory(sizesOf(*tensors[i]), tensors[i]->strides,
+                                 cudnnType(tensors[i]->type()),
+                                 convolutionNames[i], alignments[i]);
+  const GpuEpilogue &epilogue = convolution.epilogue;
+  Node result = operands.back();
+  if (!epilogue.isNone())
+    operands.back() =
+        graph.within(result.sizes, result.strides, CUDNN_DATA_FLOAT);
+  addConvolution(builder, graph, convolution, operands);
+  if (!epilogue.isNone())
+    addEpilogue(graph, epilogue, operands.back(), result);
+  return graph.finish(target);
 }
 
 Expected<CudnnPlan> planConvolution(const CudnnApi &api,

@@ -17,7 +17,7 @@ cudnnBackendDescriptor_t CudnnGraphBuilder::keep(CudnnDescriptor descriptor) {
 
 Node CudnnGraphBuilder::add(const Sizes &sizes, const Sizes &strides,
                             cudnnDataType_t type, int64_t name,
-                            CudnnTensor::Place place) {
+                            CudnnTensor::Place place, int64_t alignment) {
   CudnnTensor tensor;
   tensor.type = type;
   tensor.sizes = sizes;
@@ -30,17 +30,24 @@ Node CudnnGraphBuilder::add(const Sizes &sizes, const Sizes &strides,
 
 Node CudnnGraphBuilder::inMemory(const Sizes &sizes, const Sizes &strides,
                                  cudnnDataType_t type, int64_t name) {
-  return add(sizes, strides, type, name, CudnnTensor::InMemory);
+  return inMemory(sizes, strides, type, name, alignment);
+}
+
+Node CudnnGraphBuilder::inMemory(const Sizes &sizes, const Sizes &strides,
+                                 cudnnDataType_t type, int64_t name,
+                                 int64_t otherAlignment) {
+  return add(sizes, strides, type, name, CudnnTensor::InMemory, otherAlignment);
 }
 
 Node CudnnGraphBuilder::number(int64_t name) {
   constexpr Sizes single = {1, 1, 1, 1};
-  return add(single, single, CUDNN_DATA_FLOAT, name, CudnnTensor::ByValue);
+  return add(single, single, CUDNN_DATA_FLOAT, name, CudnnTensor::ByValue,
+             alignment);
 }
 
 Node CudnnGraphBuilder::within(const Sizes &sizes, const Sizes &strides,
                                cudnnDataType_t type) {
-  return add(sizes, strides, type, nextName++, CudnnTensor::Virtual);
+  return add(sizes, strides, type, nextName++, CudnnTensor::Virtual, alignment);
 }
 
 Node CudnnGraphBuilder::within(const Sizes &sizes, cudnnDataType_t type) {
@@ -61,7 +68,7 @@ void CudnnGraphBuilder::addOperation(
     if (descriptor)
       builder.set(operation, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, descriptor);
   builder.finalize(operation);
-  operations.push_back(keep(std::move(operation)));
+  addOperation(std::move(operation));
 }
 
 void CudnnGraphBuilder::multiply(const Node &left, const Node &right,

@@ -19,13 +19,16 @@ public:
     Sizes sizes{}, strides{};
   };
 
-  /// Errors are those of `builder`. All tensors have this alignment in bytes.
+  /// Errors are those of `builder`. Tensors have this alignment in bytes.
   CudnnGraphBuilder(CudnnBuilder &builder, int64_t alignment)
       : builder(builder), alignment(alignment) {}
 
   /// A tensor that an operand of the plan is. Names are below `firstName`.
   Node inMemory(const Sizes &sizes, const Sizes &strides, cudnnDataType_t type,
                 int64_t name);
+  /// One with another alignment.
+  Node inMemory(const Sizes &sizes, const Sizes &strides, cudnnDataType_t type,
+                int64_t name, int64_t otherAlignment);
   /// A number of f32 in memory of the host.
   Node number(int64_t name);
   /// A tensor that only operations of the graph access.
@@ -52,9 +55,15 @@ public:
   /// Reduces along the dimensions of which `result` has one element.
   void reduce(cudnnReduceTensorOp_t operation, const Node &operand,
               const Node &result);
+  /// An operation that has been finalized.
+  void addOperation(CudnnDescriptor operation) {
+    operations.push_back(keep(std::move(operation)));
+  }
   /// Rows become columns, of elements of this type.
   Node transpose(const Node &matrices, cudnnDataType_t type);
 
+  /// Keeps what operations are made of.
+  cudnnBackendDescriptor_t keep(CudnnDescriptor descriptor);
   /// The graph, behind what it is made of; nothing is added after it.
   std::vector<CudnnDescriptor> finish(const CudnnTarget &target);
 
@@ -70,9 +79,8 @@ public:
   static constexpr int64_t firstName = 100;
 
 private:
-  cudnnBackendDescriptor_t keep(CudnnDescriptor descriptor);
   Node add(const Sizes &sizes, const Sizes &strides, cudnnDataType_t type,
-           int64_t name, CudnnTensor::Place place);
+           int64_t name, CudnnTensor::Place place, int64_t alignment);
   /// Attributes without a descriptor are left out.
   void addOperation(cudnnBackendDescriptorType_t type,
                     std::initializer_list<std::pair<cudnnBackendAttributeName_t,

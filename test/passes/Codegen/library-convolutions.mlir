@@ -1,17 +1,19 @@
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases{library-convolutions})" --split-input-file | FileCheck %s
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases{library-convolutions tf32})" --split-input-file | FileCheck %s --check-prefix=TF32
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases{library-convolutions library-activations})" --split-input-file | FileCheck %s --check-prefix=ACTIVATION
 // RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,lower-kernel-phases)" --split-input-file | FileCheck %s --check-prefix=GENERATED
 
 // GENERATED-NOT: lockstep.convolutions
 
 // Words: phase, 1 for the gradient of a filter, whether factors are rounded, two strides, two dilations; and of the image, the filter and the result
-// the buffer, the offset in bytes, the element type, four sizes and four strides. The last column of the image is in no window.
+// the buffer, the offset in bytes, the element type, four sizes and four strides; whether a bias is added, its buffer and its offset; and the
+// activation. The last column of the image is in no window.
 // CHECK-LABEL: func.func @strides$0
 // CHECK: func.func private @strides
 // CHECK-SAME: lockstep.convolutions = array<i64: 0, 0, 0, 2, 3, 1, 1,
 // CHECK-SAME: 0, 0, 11, 2, 16, 9, 10, 1440, 1, 160, 16,
 // CHECK-SAME: 1, 0, 11, 24, 16, 3, 3, 1, 24, 1152, 384,
-// CHECK-SAME: 2, 0, 11, 2, 24, 4, 3, 288, 1, 72, 24>
+// CHECK-SAME: 2, 0, 11, 2, 24, 4, 3, 288, 1, 72, 24, 0, 0, 0, 0>
 // TF32: func.func private @strides
 // TF32-SAME: lockstep.convolutions = array<i64: 0, 0, 1, 2, 3, 1, 1,
 device.kernel @strides(%x: tensor<2x9x10x16xf32>, %w: tensor<3x3x16x24xf32>) -> tensor<2x4x3x24xf32> {
@@ -29,7 +31,7 @@ device.kernel @strides(%x: tensor<2x9x10x16xf32>, %w: tensor<3x3x16x24xf32>) -> 
 // CHECK-SAME: lockstep.convolutions = array<i64: 0, 0, 0, 1, 1, 1, 2,
 // CHECK-SAME: 0, 0, 10, 2, 16, 7, 8, 1440, 1, 160, 16,
 // CHECK-SAME: 1, 0, 10, 16, 16, 3, 3, 1, 16, 768, 256,
-// CHECK-SAME: 2, 0, 10, 2, 16, 5, 4, 320, 1, 64, 16>
+// CHECK-SAME: 2, 0, 10, 2, 16, 5, 4, 320, 1, 64, 16, 0, 0, 0, 0>
 // TF32: func.func private @rounded
 // TF32-SAME: lockstep.convolutions = array<i64: 0, 0, 1, 1, 1, 1, 2,
 #id = affine_map<(n, p, q, k) -> (n, p, q, k)>
@@ -67,7 +69,7 @@ device.kernel @rounded(%x: tensor<2x9x10x16xbf16>, %w: tensor<3x3x16x16xbf16>) -
 // CHECK-SAME: lockstep.convolutions = array<i64: 0, 1, 0, 2, 1, 1, 1,
 // CHECK-SAME: 0, 0, 11, 2, 16, 17, 10, 2720, 1, 160, 16,
 // CHECK-SAME: 2, 0, 11, 24, 16, 3, 3, 1, 24, 1152, 384,
-// CHECK-SAME: 1, 0, 11, 2, 24, 8, 8, 1536, 1, 192, 24>
+// CHECK-SAME: 1, 0, 11, 2, 24, 8, 8, 1536, 1, 192, 24, 0, 0, 0, 0>
 device.kernel @gradient(%x: tensor<2x17x10x16xf32>, %y: tensor<2x8x8x24xf32>) -> tensor<3x3x16x24xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<3x3x16x24xf32>
@@ -143,4 +145,58 @@ device.kernel @rows(%x: tensor<4x10x24x16xf32>, %w: tensor<2x3x16x16xf32>) -> te
     linalg.yield %next : f32
   } -> tensor<4x22x16xf32>
   device.yield %y : tensor<4x22x16xf32>
+}
+
+// -----
+
+// A bias of one element for each channel is added by the library; a ReLU is applied only if that is asked for. Neither is one without a bias.
+// CHECK: func.func private @biased
+// CHECK-SAME: lockstep.convolutions = array<i64: 0, 0, 0, 1, 1, 1, 1,
+// CHECK-SAME: 3, 0, 11, 2, 24, 7, 8, 1344, 1, 192, 24, 1, 2, 0, 0>
+// CHECK-LABEL: func.func @relu$1
+// CHECK: func.func private @relu
+// CHECK-SAME: 24, 0, 0, 0, 0>
+// ACTIVATION: func.func private @relu
+// ACTIVATION-SAME: 3, 0, 11, 2, 24, 7, 8, 1344, 1, 192, 24, 1, 2, 0, 1>
+// ACTIVATION-LABEL: func.func @alone$1
+// ACTIVATION: func.func private @alone
+// ACTIVATION-SAME: 24, 0, 0, 0, 0>
+#id = affine_map<(n, p, q, k) -> (n, p, q, k)>
+#channel = affine_map<(n, p, q, k) -> (k)>
+device.kernel @biased(%x: tensor<2x9x10x16xf32>, %w: tensor<3x3x16x24xf32>, %b: tensor<24xf32>) -> tensor<2x7x8x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x7x8x24xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x7x8x24xf32>) -> tensor<2x7x8x24xf32>
+  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x9x10x16xf32>, tensor<3x3x16x24xf32>) outs(%f : tensor<2x7x8x24xf32>) -> tensor<2x7x8x24xf32>
+  %r = linalg.generic {indexing_maps = [#id, #channel, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%y, %b : tensor<2x7x8x24xf32>, tensor<24xf32>) outs(%e : tensor<2x7x8x24xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x7x8x24xf32>
+  device.yield %r : tensor<2x7x8x24xf32>
+}
+device.kernel @relu(%x: tensor<2x9x10x16xf32>, %w: tensor<3x3x16x24xf32>, %b: tensor<24xf32>) -> tensor<2x7x8x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x7x8x24xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x7x8x24xf32>) -> tensor<2x7x8x24xf32>
+  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x9x10x16xf32>, tensor<3x3x16x24xf32>) outs(%f : tensor<2x7x8x24xf32>) -> tensor<2x7x8x24xf32>
+  %r = linalg.generic {indexing_maps = [#id, #channel, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%y, %b : tensor<2x7x8x24xf32>, tensor<24xf32>) outs(%e : tensor<2x7x8x24xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    %1 = arith.maximumf %0, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x7x8x24xf32>
+  device.yield %r : tensor<2x7x8x24xf32>
+}
+device.kernel @alone(%x: tensor<2x9x10x16xf32>, %w: tensor<3x3x16x24xf32>) -> tensor<2x7x8x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x7x8x24xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x7x8x24xf32>) -> tensor<2x7x8x24xf32>
+  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x9x10x16xf32>, tensor<3x3x16x24xf32>) outs(%f : tensor<2x7x8x24xf32>) -> tensor<2x7x8x24xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%y : tensor<2x7x8x24xf32>) outs(%e : tensor<2x7x8x24xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.maximumf %i, %zero : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x7x8x24xf32>
+  device.yield %r : tensor<2x7x8x24xf32>
 }

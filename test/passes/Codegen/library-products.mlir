@@ -6,8 +6,8 @@
 // GENERATED-NOT: lockstep.products
 
 // Words: phase, rows, columns, depth, batches, repeats, whether it accumulates, whether factors are rounded; and of each matrix the buffer, the
-// offset in bytes, the element type, and the strides of rows, columns, batches and repeats; whether a bias is added, the activation, and the
-// buffer and the offset of the bias.
+// offset in bytes, the element type, and the strides of rows, columns, batches and repeats; whether a bias is added, its
+// buffer and its offset; and the activation.
 // CHECK-LABEL: func.func @plain$0
 // CHECK: func.func private @plain
 // CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
@@ -305,7 +305,7 @@ device.kernel @wide(%x: tensor<1024x1024xbf16>, %w: tensor<1026x1024xbf16>) -> t
 // CHECK-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
 // CHECK-SAME: 0, 0, 11, 64, 1, 0, 0,
 // CHECK-SAME: 1, 0, 11, 48, 1, 0, 0,
-// CHECK-SAME: 3, 0, 11, 48, 1, 0, 0, 1, 0, 2, 192>
+// CHECK-SAME: 3, 0, 11, 48, 1, 0, 0, 1, 2, 192, 0>
 #x = affine_map<(m, h, d, k) -> (m, k)>
 #w = affine_map<(m, h, d, k) -> (k, h, d)>
 #p = affine_map<(m, h, d, k) -> (m, h, d)>
@@ -342,7 +342,7 @@ device.kernel @biased(%x: tensor<32x64xf32>, %w: tensor<64x3x16xf32>, %all: tens
 // ACTIVATION-NOT: @relu$1
 // ACTIVATION: func.func private @relu
 // ACTIVATION-SAME: lockstep.products = array<i64: 0, 32, 48, 64, 1, 1, 0, 0,
-// ACTIVATION-SAME: 3, 0, 11, 48, 1, 0, 0, 1, 1, 2, 0>
+// ACTIVATION-SAME: 3, 0, 11, 48, 1, 0, 0, 1, 2, 0, 1>
 #id2 = affine_map<(m, n) -> (m, n)>
 #column2 = affine_map<(m, n) -> (n)>
 device.kernel @relu(%x: tensor<32x64xf32>, %w: tensor<64x48xf32>, %bias: tensor<48xf32>) -> tensor<32x48xf32> {

@@ -852,9 +852,11 @@ func.func @relu(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %bias: tensor<64xf
 // CHECK: %[[P:.*]] = linalg.matmul
 // CHECK: %[[Q:.*]] = linalg.matmul
 // CHECK: linalg.generic {{.*}} ins(%[[P]] : tensor<64x64xf32>)
-// CHECK: arith.cmpf oge
+// CHECK: ^bb0(%[[A:.*]]: f32, %{{.*}}: f32, %{{.*}}: i1):
+// CHECK: arith.cmpf oge, %[[A]],
 // CHECK: linalg.generic {{.*}} ins(%[[Q]] : tensor<64x64xf32>)
-// CHECK: arith.cmpf ogt
+// CHECK: ^bb0(%[[B:.*]]: f32, %{{.*}}: f32, %{{.*}}: i1):
+// CHECK: arith.cmpf ogt, %[[B]],
 func.func @no_relu(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %u: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xi1>, tensor<64x64xf32>) {
   %e = tensor.empty() : tensor<64x64xf32>
   %none = tensor.empty() : tensor<64x64xi1>

@@ -132,8 +132,8 @@ func.func @exchanged(%x: tensor<4096x256xf32> {device.binding = #device.binding<
 
 // -----
 
-// What follows a product is computed with its sums in registers. A library only rounds them, so that what follows is computed with the
-// operations after it.
+// What follows a product is computed with its sums in registers. A library only rounds them or adds a bias, so that what else follows is
+// computed with the operations after it.
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 // CHECK: device.kernel private @epilogue_0_matmul
@@ -163,4 +163,51 @@ func.func @epilogue(%x: tensor<4096x256xf32> {device.binding = #device.binding<b
     linalg.yield %s : f32
   } -> tensor<4096xf32>
   return %sum : tensor<4096xf32>
+}
+
+// -----
+
+// A library adds a bias to a single product, if it has one element for each column: not to a batch, nor another addend.
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+#row = affine_map<(i, j) -> (i)>
+#id3 = affine_map<(b, i, j) -> (b, i, j)>
+#column3 = affine_map<(b, i, j) -> (j)>
+// LIBRARY: device.kernel private @biases_0_matmul
+// LIBRARY: linalg.matmul
+// LIBRARY: arith.addf
+// LIBRARY: device.kernel private @biases_1_matmul
+// LIBRARY-NOT: arith.addf
+// LIBRARY: device.kernel private @biases_2_elementwise
+// LIBRARY: arith.addf
+// LIBRARY: device.kernel private @biases_3_batch_matmul
+// LIBRARY-NOT: arith.addf
+// LIBRARY: device.kernel private @biases_4_elementwise
+// LIBRARY: arith.addf
+// LIBRARY-LABEL: func.func @biases
+func.func @biases(%x: tensor<256x256xf32> {device.binding = #device.binding<batch "x">}, %y: tensor<4x256x256xf32> {device.binding = #device.binding<batch "y">}, %b: tensor<256xf32> {device.binding = #device.binding<batch "b">}) -> (tensor<256x256xf32> {device.binding = #device.binding<result "r">}, tensor<256x256xf32> {device.binding = #device.binding<result "s">}, tensor<4x256x256xf32> {device.binding = #device.binding<result "t">}) {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<256x256xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %p = linalg.matmul ins(%x, %x : tensor<256x256xf32>, tensor<256x256xf32>) outs(%f : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %r = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %b : tensor<256x256xf32>, tensor<256xf32>) outs(%o : tensor<256x256xf32>) {
+  ^bb0(%i: f32, %j: f32, %k: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<256x256xf32>
+  %q = linalg.matmul ins(%x, %r : tensor<256x256xf32>, tensor<256x256xf32>) outs(%f : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%q, %b : tensor<256x256xf32>, tensor<256xf32>) outs(%o : tensor<256x256xf32>) {
+  ^bb0(%i: f32, %j: f32, %k: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<256x256xf32>
+  %o3 = tensor.empty() : tensor<4x256x256xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%o3 : tensor<4x256x256xf32>) -> tensor<4x256x256xf32>
+  %m = linalg.batch_matmul ins(%y, %y : tensor<4x256x256xf32>, tensor<4x256x256xf32>) outs(%f3 : tensor<4x256x256xf32>) -> tensor<4x256x256xf32>
+  %t = linalg.generic {indexing_maps = [#id3, #column3, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%m, %b : tensor<4x256x256xf32>, tensor<256xf32>) outs(%o3 : tensor<4x256x256xf32>) {
+  ^bb0(%i: f32, %j: f32, %k: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x256x256xf32>
+  return %r, %s, %t : tensor<256x256xf32>, tensor<256x256xf32>, tensor<4x256x256xf32>
 }

@@ -162,6 +162,22 @@ TEST_F(CudnnPlans, ofFactorsOf32Bits) {
       }
 }
 
+/// A bias, alone and with a ReLU, also of filters with one element and strides,
+/// and of few channels.
+TEST_F(CudnnPlans, ofEpilogues) {
+  for (uint64_t rounds : {0, 1})
+    for (uint64_t stride : {1, 2})
+      for (uint64_t inputs : {1, 3, 5, 64})
+        for (uint64_t filter : {1, 3, 7})
+          for (auto activation : {GpuActivation::None, GpuActivation::Relu}) {
+            GpuConvolution it = makeSquare(ElementType::f32, 32, inputs, 64, 31,
+                                           filter, stride);
+            it.roundsFactors = rounds;
+            it.epilogue = {1, 3, 0, activation};
+            expectPlan(it);
+          }
+}
+
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//

@@ -136,4 +136,27 @@ TEST(GpuConvolutions, ofTypes) {
   EXPECT_FALSE(wide.isValid(large));
 }
 
+TEST(GpuConvolutions, withEpilogues) {
+  using enum GpuActivation;
+  auto isAcceptedWith = [](const GpuEpilogue &epilogue,
+                           ElementType type = ElementType::f32,
+                           uint64_t kind = GpuConvolution::Result) {
+    return isAccepted([&](GpuConvolution &it) {
+      for (GpuTensor *tensor : {&it.image, &it.filter, &it.result})
+        tensor->element = uint64_t(type);
+      it.kind = kind;
+      it.epilogue = epilogue;
+    });
+  };
+  EXPECT_TRUE(isAcceptedWith({1, 0, 16, None}));
+  EXPECT_TRUE(isAcceptedWith({1, 1, 0, Relu}));
+  EXPECT_FALSE(isAcceptedWith({0, 0, 0, Relu})) << "no engine does it alone";
+  EXPECT_FALSE(isAcceptedWith({1, 0, 0, Gelu}));
+  EXPECT_FALSE(isAcceptedWith({1, 3, 0, None})) << "there are three buffers";
+  EXPECT_FALSE(isAcceptedWith({1, 0, bytesOfConvolution[0], None}));
+  EXPECT_FALSE(isAcceptedWith({1, 0, 0, None}, ElementType::bf16));
+  EXPECT_FALSE(isAcceptedWith({1, 0, 0, None}, ElementType::f32,
+                              GpuConvolution::FilterGradient));
+}
+
 } // namespace

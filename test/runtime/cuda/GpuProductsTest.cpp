@@ -145,34 +145,33 @@ TEST(GpuProducts, ofTypes) {
 }
 
 TEST(GpuProducts, withEpilogues) {
-  using enum GpuProduct::Activation;
+  using enum GpuActivation;
   auto isReadWith = [](
-                        uint64_t hasBias, GpuVector bias,
-                        GpuProduct::Activation activation = None,
+                        const GpuEpilogue &epilogue,
                         const std::function<void(GpuProduct &)> &change =
                             [](GpuProduct &) {}) {
     return isRead([&](GpuProduct &it) {
-      it.hasBias = hasBias;
-      it.bias = bias;
-      it.activation = activation;
+      it.epilogue = epilogue;
       change(it);
     });
   };
-  EXPECT_TRUE(isReadWith(0, {}, Relu));
-  EXPECT_TRUE(isReadWith(1, {0, 16}, Gelu));
-  EXPECT_FALSE(isReadWith(2, {0, 0}));
-  EXPECT_FALSE(isReadWith(0, {0, 16})) << "there is no bias";
-  EXPECT_FALSE(isReadWith(0, {}, GpuProduct::Activation(3)));
-  EXPECT_FALSE(isReadWith(1, {3, 0})) << "there are three buffers";
-  EXPECT_FALSE(isReadWith(1, {0, 4}));
-  EXPECT_TRUE(isReadWith(1, {2, bufferBytes[2] - 48 * 4}));
-  EXPECT_FALSE(isReadWith(1, {2, bufferBytes[2] - 44 * 4}));
-  EXPECT_FALSE(isReadWith(1, {2, UINT64_MAX - 15}));
+  EXPECT_TRUE(isReadWith({0, 0, 0, Relu}));
+  EXPECT_TRUE(isReadWith({1, 0, 16, Gelu}));
+  EXPECT_FALSE(isReadWith({2, 0, 0, None}));
+  EXPECT_FALSE(isReadWith({0, 0, 16, None})) << "there is no bias";
+  EXPECT_FALSE(isReadWith({0, 0, 0, GpuActivation(3)}));
+  EXPECT_FALSE(isReadWith({1, 3, 0, None})) << "there are three buffers";
+  EXPECT_FALSE(isReadWith({1, 0, 4, None}));
+  EXPECT_TRUE(isReadWith({1, 2, bufferBytes[2] - 48 * 4, None}));
+  EXPECT_FALSE(isReadWith({1, 2, bufferBytes[2] - 44 * 4, None}));
+  EXPECT_FALSE(isReadWith({1, 2, UINT64_MAX - 15, None}));
   EXPECT_FALSE(
-      isReadWith(1, {0, 0}, None, [](GpuProduct &it) { it.accumulates = 1; }));
-  EXPECT_FALSE(isReadWith(0, {}, Relu, [](GpuProduct &it) { it.batches = 2; }));
-  EXPECT_FALSE(isReadWith(0, {}, Relu, [](GpuProduct &it) { it.repeats = 2; }));
-  EXPECT_FALSE(isReadWith(0, {}, Relu, [](GpuProduct &it) {
+      isReadWith({1, 0, 0, None}, [](GpuProduct &it) { it.accumulates = 1; }));
+  EXPECT_FALSE(
+      isReadWith({0, 0, 0, Relu}, [](GpuProduct &it) { it.batches = 2; }));
+  EXPECT_FALSE(
+      isReadWith({0, 0, 0, Relu}, [](GpuProduct &it) { it.repeats = 2; }));
+  EXPECT_FALSE(isReadWith({0, 0, 0, Relu}, [](GpuProduct &it) {
     for (GpuMatrix *matrix : {&it.left, &it.right, &it.result})
       matrix->element = uint64_t(ElementType::bf16);
   })) << "a sum of 16 bits would be rounded once";

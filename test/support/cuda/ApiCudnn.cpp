@@ -104,8 +104,15 @@ uint64_t sizeOf(cudnnBackendAttributeType_t type) {
   }
 }
 
+/// With a bias, a ReLU may follow; results are then f32.
 bool isSupported(const Convolution &convolution) {
   Float type = convolution.image.type;
+  if (convolution.isRelu && !convolution.bias)
+    return false;
+  if (const auto &bias = convolution.bias;
+      bias && (bias->type != Float::F32 || type != Float::F32 ||
+               bias->alignment < int64_t(leastAlignment)))
+    return false;
   return convolution.filter.type == type && convolution.result.type == type &&
          convolution.image.alignment >= int64_t(leastAlignment) &&
          convolution.filter.alignment >= int64_t(leastAlignment) &&

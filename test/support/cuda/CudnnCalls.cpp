@@ -33,10 +33,12 @@ static std::string prepareConvolution(const Convolution &convolution,
                                       bool rounds, const Context *context,
                                       const VariantPack &pack,
                                       std::function<void()> &compute) {
-  std::array<std::byte *, 3> places{};
-  const Tensor *tensors[] = {&convolution.image, &convolution.filter,
-                             &convolution.result};
-  for (size_t i = 0; i < places.size(); ++i) {
+  std::array<std::byte *, 4> places{};
+  std::vector<const Tensor *> tensors = {
+      &convolution.image, &convolution.filter, &convolution.result};
+  if (convolution.bias)
+    tensors.push_back(&*convolution.bias);
+  for (size_t i = 0; i < tensors.size(); ++i) {
     void *address = pack.addressOf(tensors[i]->name);
     if (!address)
       return "operand";

@@ -123,6 +123,8 @@ void computeAll(const Operation &operation,
     return forEach(x, x, result, [](float a, float) { return std::exp(a); });
   case CUDNN_POINTWISE_LOG:
     return forEach(x, x, result, [](float a, float) { return std::log(a); });
+  case CUDNN_POINTWISE_RELU_FWD:
+    return forEach(x, x, result, [](float a, float) { return a > 0 ? a : 0; });
   case CUDNN_POINTWISE_GEN_INDEX:
     for (int64_t i = 0; i < result.rows; ++i)
       for (int64_t j = 0; j < result.columns; ++j)

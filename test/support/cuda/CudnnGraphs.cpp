@@ -2,6 +2,8 @@
 
 #include "CudnnGraphs.h"
 
+#include "CudnnOperations.h"
+
 namespace lockstep::standin {
 
 std::optional<Tensor> readTensor(const Descriptor *descriptor) {
@@ -77,7 +79,7 @@ static std::vector<double> loadAll(const std::byte *from, const Tensor &tensor,
   return values;
 }
 
-void Convolution::execute(const std::array<std::byte *, 3> &places,
+void Convolution::execute(const std::array<std::byte *, 4> &places,
                           bool rounds) const {
   const auto &[examples, outputs, rows, columns] = result.sizes;
   int64_t inputs = filter.sizes[1], height = filter.sizes[2],
@@ -118,7 +120,14 @@ void Convolution::execute(const std::array<std::byte *, 3> &places,
         for (int64_t d = 0; d < ds; ++d) {
           uint64_t at =
               uint64_t(computed.at(a, b, c, d)) * sizeOf(computed.type);
-          store(to + at, computed.type, sums[next++]);
+          double sum = sums[next++];
+          if (bias)
+            sum = float(sum) +
+                  float(load(places[3] + bias->at(0, b, 0, 0) *
+                                             int64_t(sizeOf(bias->type)),
+                             bias->type));
+          // What is no number becomes 0, as it may.
+          store(to + at, computed.type, isRelu && !(sum > 0) ? 0 : sum);
         }
 }
 
@@ -157,7 +166,7 @@ std::optional<Convolution> readConvolution(const Descriptor &operation) {
        beta = readOne<float>(operation, names.beta, CUDNN_TYPE_FLOAT);
   if (!image || !filter || !result || !windows || alpha != 1 || beta != 0)
     return std::nullopt;
-  for (const Tensor *each : {&*image, &*filter, &*result})
+  for (const Tensor *each : {&*image, &*filter})
     if (each->place != Tensor::Place::InMemory)
       return std::nullopt;
   convolution.image = *image;
@@ -187,13 +196,47 @@ std::optional<Convolution> readConvolution(const Descriptor &operation) {
                                           : std::nullopt;
 }
 
+/// Adds an operation on the result of the convolution so far. False if it is
+/// none that is known.
+static bool addEpilogue(Convolution &convolution, const Descriptor &operation) {
+  std::optional<Operation> read = readOperation(operation);
+  if (!read || read->kind != Operation::Kind::Pointwise ||
+      !(read->operands[0] == convolution.result) || convolution.isGradient ||
+      convolution.isRelu)
+    return false;
+  if (read->mode == CUDNN_POINTWISE_RELU_FWD) {
+    convolution.isRelu = true;
+  } else if (read->mode == CUDNN_POINTWISE_ADD && !convolution.bias) {
+    const Tensor &bias = read->operands[1];
+    if (bias.place != Tensor::Place::InMemory ||
+        bias.sizes !=
+            std::array<int64_t, 4>{1, convolution.result.sizes[1], 1, 1})
+      return false;
+    convolution.bias = bias;
+  } else {
+    return false;
+  }
+  convolution.result = read->result;
+  return true;
+}
+
 std::optional<Convolution> convolutionOf(const Descriptor &graph) {
-  auto operation = readOne<Descriptor *>(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS,
-                                         CUDNN_TYPE_BACKEND_DESCRIPTOR);
-  if (!operation || !Descriptors::get().contains(*operation) ||
-      !(*operation)->isFinal)
-    return std::nullopt;
-  return readConvolution(**operation);
+  std::optional<Convolution> found;
+  for (Descriptor *operation :
+       read<Descriptor *>(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS,
+                          CUDNN_TYPE_BACKEND_DESCRIPTOR)) {
+    if (!Descriptors::get().contains(operation) || !operation->isFinal)
+      return std::nullopt;
+    if (!found)
+      found = readConvolution(*operation);
+    else if (found->result.place != Tensor::Place::Virtual ||
+             !addEpilogue(*found, *operation))
+      return std::nullopt;
+    if (!found)
+      return std::nullopt;
+  }
+  return found && found->result.place == Tensor::Place::InMemory ? found
+                                                                 : std::nullopt;
 }
 
 } // namespace lockstep::standin

@@ -113,6 +113,9 @@ struct Convolution {
   bool isGradient = false;
   Tensor image, filter, result;
   std::array<int64_t, 2> strides{}, dilations{};
+  /// One element for each channel, which is added.
+  std::optional<Tensor> bias;
+  bool isRelu = false;
 
   bool isValid() const {
     for (size_t i = 0; i < 2; ++i) {
@@ -128,8 +131,9 @@ struct Convolution {
   }
 
   /// Computes the result or the gradient at one of these addresses of the host:
-  /// of the image, the filter and the result. `rounds`: factors to tf32.
-  void execute(const std::array<std::byte *, 3> &places, bool rounds) const;
+  /// of the image, the filter, the result and, if there is one, the bias.
+  /// `rounds`: factors to tf32.
+  void execute(const std::array<std::byte *, 4> &places, bool rounds) const;
 };
 
 /// None if an attribute is missing or wrong.

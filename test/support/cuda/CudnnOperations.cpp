@@ -52,6 +52,7 @@ static bool isPointwise(const Operation &operation) {
     return isOfNumbers && !hasAxis && have(2, Content::Number, Content::Number);
   case CUDNN_POINTWISE_EXP:
   case CUDNN_POINTWISE_LOG:
+  case CUDNN_POINTWISE_RELU_FWD:
     return isOfNumbers && !hasAxis && have(1, Content::Number, Content::Number);
   case CUDNN_POINTWISE_GEN_INDEX:
     return isOfNumbers && hasAxis && operation.axis < 4 &&
