@@ -87,11 +87,14 @@ bool readsLessThanResult(linalg::GenericOp op) {
 
 /// Whether a product has `value` as a factor, possibly in another shape.
 bool isReadByProduct(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
       return isReadByProduct(user->getResult(0));
     auto reader = dyn_cast<linalg::LinalgOp>(user);
-    return reader && getFactors(reader).first;
+    if (!reader)
+      return false;
+    auto [left, right] = getFactors(reader);
+    return left && (left->get() == value || right->get() == value);
   });
 }
 
@@ -99,7 +102,7 @@ bool isReadByProduct(Value value) {
 /// product that only `op` needs may stay in registers: it would have to be
 /// stored, too, if other users repeated `op`.
 bool isStoredInsteadOfProduct(linalg::GenericOp op) {
-  // After fusion, other results are not used.
+  // Fusion leaves results that are not used before the one that is.
   return findProductFor(op.getResult(0)) &&
          llvm::any_of(op.getResults(), isReadByProduct);
 }

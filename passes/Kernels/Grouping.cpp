@@ -260,38 +260,69 @@ private:
         epilogue, product->getResult(0), options.libraryActivations);
     if (!found)
       return false;
-    size_t dims = 0;
+    unsigned dims = 0;
     if (found->bias)
       dims = llvm::count_if(
           epilogue.getMatchingIndexingMap(found->bias).getResults(),
           llvm::IsaPred<AffineDimExpr>);
-    FailureOr<linalg::ContractionDimensions> matrix =
-        linalg::inferContractionDims(product);
-    // Channels are the last dimension of a convolution's result.
-    if (failed(matrix) || !linalg::isaContractionOpInterface(product))
+    if (!linalg::isaContractionOpInterface(product))
       return dims == 1 && found->activation != runtime::GpuActivation::Gelu;
-    // Of a single product, the columns are those loops of one factor that are
-    // the last dimensions of the result.
+    std::optional<unsigned> columns = countColumnDims(product);
+    return columns && (!found->bias || dims == *columns) &&
+           !mayBePadded(product);
+  }
+
+  /// How many of the last dimensions of the result of a product of matrices are
+  /// columns: the loops of one factor. None if there are several matrices, or
+  /// if their rows or columns are not one dimension in memory.
+  static std::optional<unsigned> countColumnDims(linalg::LinalgOp product) {
+    FailureOr<linalg::ContractionDimensions> dims =
+        linalg::inferContractionDims(product);
+    auto [left, right] = getFactors(product);
     AffineMap result = product.getIndexingMapsArray().back();
-    if (!matrix->batch.empty() || !result.isProjectedPermutation() ||
-        mayBePadded(product))
-      return false;
-    bool isOfLeft = llvm::is_contained(
-        matrix->m,
-        cast<AffineDimExpr>(result.getResults().back()).getPosition());
-    return !found->bias || dims == (isOfLeft ? matrix->m : matrix->n).size();
+    if (failed(dims) || !left || !dims->batch.empty() || dims->m.empty() ||
+        dims->n.empty() || !result.isProjectedPermutation())
+      return std::nullopt;
+    // The loops of each factor in the order of its dimensions.
+    SmallVector<unsigned> rows, columns;
+    auto collect = [&](OpOperand *factor, ArrayRef<unsigned> loops,
+                       SmallVector<unsigned> &into) {
+      for (AffineExpr index :
+           product.getMatchingIndexingMap(factor).getResults())
+        if (auto dim = dyn_cast<AffineDimExpr>(index);
+            dim && llvm::is_contained(loops, dim.getPosition()))
+          into.push_back(dim.getPosition());
+    };
+    collect(left, dims->m, rows);
+    collect(right, dims->n, columns);
+    if (llvm::is_contained(
+            rows,
+            cast<AffineDimExpr>(result.getResults().back()).getPosition()))
+      std::swap(rows, columns);
+    SmallVector<unsigned> order(rows);
+    order.append(columns);
+    bool isInOrder =
+        order.size() == result.getNumResults() &&
+        llvm::all_of(llvm::zip_equal(order, result.getResults()),
+                     [](auto pair) {
+                       auto [dim, index] = pair;
+                       return cast<AffineDimExpr>(index).getPosition() == dim;
+                     });
+    return isInOrder ? std::optional<unsigned>(columns.size()) : std::nullopt;
   }
 
   /// Whether rows of matrices may get more elements, which only kernels do that
   /// compute nothing but a product (PadRows.h).
-  static bool mayBePadded(linalg::LinalgOp product) {
+  bool mayBePadded(linalg::LinalgOp product) const {
+    auto isAligned = [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && tensor.getRank() > 0 &&
+             tensor.getShape().back() % kRowMultiple == 0;
+    };
     SmallVector<int64_t> sizes = product.getStaticLoopRanges();
-    return computeProduct(sizes) >= kLargeProduct &&
-           !llvm::all_of(product->getOperandTypes(), [](Type type) {
-             auto tensor = dyn_cast<RankedTensorType>(type);
-             return tensor && tensor.getRank() > 0 &&
-                    tensor.getShape().back() % kRowMultiple == 0;
-           });
+    bool isLarge = llvm::none_of(sizes, ShapedType::isDynamic) &&
+                   computeProduct(sizes) >= kLargeProduct;
+    return isLarge && !llvm::all_of(product->getOperandTypes(), isAligned);
   }
 
   /// Whether an element-wise operation that is alone computes nothing but what

@@ -56,6 +56,22 @@ MEMORY_OPTIONS = (
 ON_HOST = targets.DEVICE == "cpu"
 
 
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers",
+        "own_device: the test chooses its devices, or is about processors: it "
+        "is skipped where LOCKSTEP_DEVICE names another device",
+    )
+
+
+def pytest_collection_modifyitems(items):
+    if ON_HOST:
+        return
+    for item in items:
+        if item.get_closest_marker("own_device"):
+            item.add_marker(pytest.mark.skip("chooses its devices"))
+
+
 def without_devices(report):
     """A report without the state of devices with queues, which execute a random
     part of their commands until a result is awaited.

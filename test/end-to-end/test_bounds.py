@@ -7,6 +7,8 @@ import functools
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.own_device
+
 LEVELS = ["-O0", "-O2"]
 DEVICES = {
     "cpu": [],

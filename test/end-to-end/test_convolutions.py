@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+import targets
 from conftest import capture
 from lockstep import model
 
@@ -92,7 +93,7 @@ def test_results(tools, tmp_path, name, dtype):
         tmp_path / "step.mlir",
         tmp_path / "step.lockstep",
         "--replicas=1",
-        "--target=x86-64-v3",
+        f"--target={targets.EVERYWHERE}",
     )
     tools.run(
         "lockstep-run",

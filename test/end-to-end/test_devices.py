@@ -9,6 +9,8 @@ import pytest
 from collectives_by_hand import CollectiveRunner
 from conftest import read_metrics
 
+pytestmark = pytest.mark.own_device
+
 SEEDS = [1, 2, 3]
 
 

@@ -108,6 +108,7 @@ def run(tools, folder):
     return lambda command: tools.shell(command, folder, **environment)
 
 
+@pytest.mark.own_device
 @each_page
 def test_commands(page, run, folder):
     digests = {}

@@ -28,10 +28,12 @@ def test_batches(tools, tmp_path, dtype):
     capture(tmp_path / "model.py", tmp_path)
     x = jnp.linspace(-1, 1, 12, dtype=dtype).reshape(4, 3)
     np.savez(tmp_path / "train.npz", x=x)
+    artifact = tools.compile(
+        tmp_path / "step.mlir", tmp_path / "step.lockstep", "--replicas=1"
+    )
     tools.run(
         "lockstep-run",
-        tmp_path / "step.mlir",
-        "--replicas=1",
+        artifact,
         f"--init={tmp_path / 'init.safetensors'}",
         f"--data={tmp_path / 'train.npz'}",
         f"--metrics={tmp_path / 'metrics'}",
@@ -49,10 +51,12 @@ def test_a_batch_of_another_type(tools, tmp_path):
     (tmp_path / "model.py").write_text(MODEL.format(dtype="float16"))
     capture(tmp_path / "model.py", tmp_path)
     np.savez(tmp_path / "train.npz", x=jnp.ones((4, 3), "bfloat16"))
+    artifact = tools.compile(
+        tmp_path / "step.mlir", tmp_path / "step.lockstep", "--replicas=1"
+    )
     done = tools.run(
         "lockstep-run",
-        tmp_path / "step.mlir",
-        "--replicas=1",
+        artifact,
         f"--init={tmp_path / 'init.safetensors'}",
         f"--data={tmp_path / 'train.npz'}",
         "--steps=1",

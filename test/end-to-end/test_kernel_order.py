@@ -10,6 +10,7 @@ import shutil
 import numpy as np
 import pytest
 
+import targets
 from lockstep import capture, model
 
 #: Of each, rows in a replica's batch.
@@ -99,7 +100,7 @@ def results(tools, tmp_path):
     def get(*options):
         artifact = tmp_path / "model.lockstep"
         remarks = tools.run(
-            "lockstep-compile", tmp_path / "step.mlir", "--replicas=3", "--check-order", "--remarks=bucket", *options, "-o", artifact,
+            "lockstep-compile", tmp_path / "step.mlir", "--replicas=3", f"--target={targets.BEST}", "--check-order", "--remarks=bucket", *options, "-o", artifact,
         ).stderr  # fmt: skip
         shutil.rmtree(tmp_path / "checkpoints", ignore_errors=True)
         tools.run(

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import targets
 from modules_by_hand import MODULES, SERVERS
 from test_server_forms import ALONE
 
@@ -52,6 +53,7 @@ def artifacts(tools, tmp_path_factory):
         folder / "alone.mlir",
         "-o",
         folder / "alone.lockstep",
+        f"--target={targets.BEST}",
         *servers,
     )
     # Without kernels, but with barriers.

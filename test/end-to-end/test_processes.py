@@ -459,6 +459,7 @@ def test_processes_agree_on_who_reduces(nccl, examples, compiled, processes):
 
 
 # A GPU for each process: messages of hosts by MPI, or data by NCCL.
+@pytest.mark.own_device
 @pytest.mark.parametrize(
     "transport", ["mpi", "nccl", "nccl:mpi", "nccl:reduce", "nccl:mpi,reduce"]
 )

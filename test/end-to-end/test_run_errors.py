@@ -7,6 +7,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import artifacts
+import targets
+from conftest import ON_HOST
 
 
 @pytest.fixture(scope="module")
@@ -16,9 +18,8 @@ def mlp(examples):
 
 @pytest.fixture(scope="module")
 def artifact(compiled):
-    return compiled(
-        "digits-mlp", "--replicas=4", "--target=x86-64-v3,x86-64-v4"
-    )
+    names = "x86-64-v3,x86-64-v4" if ON_HOST else targets.BEST
+    return compiled("digits-mlp", "--replicas=4", f"--target={names}")
 
 
 @pytest.fixture
@@ -84,6 +85,7 @@ def test_format_version(refused, artifact, tmp_path):
 
 
 # No CPU has the levels 8 and 9 of x86-64.
+@pytest.mark.own_device
 def test_other_target(refused, artifact, tmp_path):
     other = tmp_path / "other.lockstep"
     names = {"x86-64-v3": "x86-64-v8", "x86-64-v4": "x86-64-v9"}

@@ -5,6 +5,7 @@ folder of the compilation, stopping and resuming.
 import numpy as np
 import pytest
 
+import targets
 from conftest import capture, read_metrics, read_variables
 
 #: How many steps each example takes here.
@@ -188,6 +189,7 @@ def test_the_last_iteration_adds_as_the_others(
             folder / "step.mlir",
             "--replicas=3",
             f"--topology={topology}",
+            f"--target={targets.BEST}",
             "--remarks=kernels",
             "-o",
             artifact,

@@ -6,6 +6,8 @@ import pytest
 from capi import Session
 from conftest import capture, read_metrics, steps_of
 
+pytestmark = pytest.mark.own_device
+
 #: A velocity that halves in each step, from a normal number on, and sums over
 #: the replicas of what becomes of it.
 MODEL = """\

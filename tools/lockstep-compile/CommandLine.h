@@ -140,8 +140,9 @@ struct CommandLine {
       cl::init(Products::Generated), cl::cat(category)};
   cl::opt<Activations> activations{
       "activations",
-      cl::desc("what applies ReLU and GELU to products and convolutions of f32 "
-               "by libraries (--products, --convolutions)"),
+      cl::desc("what applies ReLU and GELU to products of f32 by cuBLASLt "
+               "(--products), and ReLU to convolutions with a bias by cuDNN "
+               "(--convolutions)"),
       cl::values(clEnumValN(Activations::Generated, "generated",
                             "generated code (default)"),
                  clEnumValN(Activations::Libraries, "libraries",

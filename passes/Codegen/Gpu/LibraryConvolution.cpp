@@ -318,7 +318,7 @@ private:
 } // namespace
 
 /// The epilogue, if its bias has one element for each channel, which are
-/// neighbors in memory, and the library has engines for it.
+/// neighbors in memory.
 static std::optional<runtime::GpuEpilogue>
 describeEpilogue(const ProductGroup &group, const LibraryEpilogue &epilogue,
                  std::optional<unsigned> channels) {

@@ -12,9 +12,8 @@ namespace lockstep {
 /// or of the gradient of its filter, and of as much of its epilogue as the
 /// library computes, which is a rounding to 16 bits, or a bias and, with
 /// `activations`, a ReLU: the rest of the epilogue is taken out of the group.
-/// None, and the group is unchanged, for other
-/// products, for convolutions of groups of channels, and for sums of factors of
-/// 16 bits that are not rounded.
+/// None, and the group is unchanged, for other products, for convolutions of
+/// groups of channels, and for sums of factors of 16 bits that are not rounded.
 std::optional<runtime::GpuConvolution>
 takeLibraryConvolution(ProductGroup &group, bool activations);
 

@@ -34,12 +34,12 @@ mlir::linalg::GenericOp getOnlyReader(ProductGroup &group);
 /// The same, if it rounds the product.
 mlir::linalg::GenericOp getRounding(ProductGroup &group);
 
-/// What `make` returns for a buffer with the results of the group's product,
-/// and for the epilogue that the library has to compute: for the buffer to
-/// which the group rounds them or where it stores them with such an epilogue,
-/// or else, without an epilogue, for the product's own. The rest of the
-/// epilogue is taken out of the group, unless both are none. Activations only
-/// with `activations`.
+/// Describes as much of a group as a library may compute. Calls `make(buffer,
+/// epilogue)` with the result of the first operation of the epilogue, if that
+/// rounds the product (`epilogue` is null then) or is one that libraries have;
+/// if there is none, or `make` returns none, with the product's own result and
+/// null. Takes the other operations out of the group if a call returned
+/// something, and returns that. Activations only with `activations`.
 template <typename Make>
 auto takeLibraryPhase(ProductGroup &group, bool activations, Make make)
     -> decltype(make(mlir::Value(), nullptr)) {

@@ -72,14 +72,14 @@ Expected<bool> CudaConvolution::enqueue(std::span<std::byte *const> buffers,
       return false;
     plan = choice.plan.plan.get();
   }
-  std::vector<int64_t> names(convolutionNames.begin(), convolutionNames.end());
-  std::vector<const void *> addresses;
-  for (std::byte *address : addressesOf(buffers))
-    addresses.push_back(address);
-  if (const std::byte *bias = convolution.epilogue.bias(buffers)) {
-    names.push_back(biasName);
-    addresses.push_back(bias);
-  }
+  std::array<int64_t, 4> allNames = {0, 0, 0, biasName};
+  std::ranges::copy(convolutionNames, allNames.begin());
+  std::array<const void *, 4> allAddresses = {
+      nullptr, nullptr, nullptr, convolution.epilogue.bias(buffers)};
+  std::ranges::copy(addressesOf(buffers), allAddresses.begin());
+  const size_t count = convolution.epilogue.hasBias ? 4 : 3;
+  auto names = std::span<const int64_t>(allNames).first(count);
+  auto addresses = std::span<const void *const>(allAddresses).first(count);
   Expected<CudnnDescriptor> pack =
       packOperands(api, names, addresses, reinterpret_cast<void *>(workspace));
   if (!pack)

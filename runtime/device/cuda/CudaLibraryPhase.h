@@ -50,7 +50,7 @@ public:
   const Kind &kind;
 };
 
-/// Libraries ask for no more.
+/// The largest alignment, in bytes, that a library asks for.
 inline constexpr uint64_t mostLibraryAlignment = 16;
 
 /// The alignment of an address and of a distance from it, at most

@@ -150,12 +150,16 @@ device.kernel @rows(%x: tensor<4x10x24x16xf32>, %w: tensor<2x3x16x16xf32>) -> te
 // -----
 
 // A bias of one element for each channel is added by the library; a ReLU is applied only if that is asked for. Neither is one without a bias.
+// CHECK-LABEL: func.func @biased$0
+// CHECK-NOT: @biased$1
 // CHECK: func.func private @biased
 // CHECK-SAME: lockstep.convolutions = array<i64: 0, 0, 0, 1, 1, 1, 1,
 // CHECK-SAME: 3, 0, 11, 2, 24, 7, 8, 1344, 1, 192, 24, 1, 2, 0, 0>
 // CHECK-LABEL: func.func @relu$1
 // CHECK: func.func private @relu
 // CHECK-SAME: 24, 0, 0, 0, 0>
+// ACTIVATION-LABEL: func.func @relu$0
+// ACTIVATION-NOT: @relu$1
 // ACTIVATION: func.func private @relu
 // ACTIVATION-SAME: 3, 0, 11, 2, 24, 7, 8, 1344, 1, 192, 24, 1, 2, 0, 1>
 // ACTIVATION-LABEL: func.func @alone$1

@@ -886,3 +886,36 @@ func.func @no_relu(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %u: tensor<64x6
   } -> tensor<64x64xi1>
   return %h, %m, %k, %n, %q : tensor<64x64xf32>, tensor<64x64xi1>, tensor<64x64xf32>, tensor<64x64xi1>, tensor<64x64xf32>
 }
+
+// -----
+
+// A ReLU that a product reads in another shape is stored, and not repeated.
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @reshaped_relu(
+// CHECK: %[[P:.*]] = linalg.matmul
+// CHECK-NEXT: %[[H:.*]] = linalg.generic {{.*}} ins(%[[P]] : tensor<64x64xf32>)
+// CHECK: tensor.collapse_shape %[[H]]
+// CHECK: linalg.generic {{.*}} ins(%[[H]], %{{.*}} : tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: arith.mulf %[[A]], %[[B]]
+func.func @reshaped_relu(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %u: tensor<4096xf32>) -> (tensor<f32>, tensor<64x64xf32>) {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %s = tensor.empty() : tensor<f32>
+  %zero = arith.constant 0.0 : f32
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %zs = linalg.fill ins(%zero : f32) outs(%s : tensor<f32>) -> tensor<f32>
+  %p = linalg.matmul ins(%x, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %h = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %z : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.maximumf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  %c = tensor.collapse_shape %h [[0, 1]] : tensor<64x64xf32> into tensor<4096xf32>
+  %d = linalg.dot ins(%c, %u : tensor<4096xf32>, tensor<4096xf32>) outs(%zs : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.mulf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  return %d, %r : tensor<f32>, tensor<64x64xf32>
+}

@@ -162,8 +162,8 @@ TEST_F(CudnnPlans, ofFactorsOf32Bits) {
       }
 }
 
-/// A bias, alone and with a ReLU, also of filters with one element and strides,
-/// and of few channels.
+/// A bias, alone and with a ReLU, also of filters with one element, strides and
+/// dilations, and of few channels or an odd number of them.
 TEST_F(CudnnPlans, ofEpilogues) {
   for (uint64_t rounds : {0, 1})
     for (uint64_t stride : {1, 2})
@@ -173,6 +173,10 @@ TEST_F(CudnnPlans, ofEpilogues) {
             GpuConvolution it = makeSquare(ElementType::f32, 32, inputs, 64, 31,
                                            filter, stride);
             it.roundsFactors = rounds;
+            it.epilogue = {1, 3, 0, activation};
+            expectPlan(it);
+            it = makeSquare(ElementType::f32, 32, inputs, 17, 31, filter,
+                            stride, Filter::HeightWidthOutputsInputs);
             it.epilogue = {1, 3, 0, activation};
             expectPlan(it);
           }

@@ -44,6 +44,8 @@ static std::string prepareConvolution(const Convolution &convolution,
       return "operand";
     if (!isOf(context, address, tensors[i]->bytes()))
       return "memory";
+    if (reinterpret_cast<uint64_t>(address) % uint64_t(tensors[i]->alignment))
+      return "alignment";
     places[i] = hostOf(address);
   }
   compute = [=] { convolution.execute(places, rounds); };
