@@ -418,7 +418,7 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
       UniformityAnalysis uniformity(step);
       KernelFormer former(step,
                           {fuse, libraryProducts, libraryConvolutions,
-                           libraryActivations, mergeUpdates, mergePadding,
+                           libraryActivations, tf32, mergeUpdates, mergePadding,
                            recompute},
                           uniformity, *sizes);
       if (failed(former.run()))

@@ -311,8 +311,8 @@ private:
     return isInOrder ? std::optional<unsigned>(columns.size()) : std::nullopt;
   }
 
-  /// Whether rows of matrices may get more elements, which only kernels do that
-  /// compute nothing but a product (PadRows.h).
+  /// Whether rows of matrices may get more elements for tensor cores, which
+  /// only kernels do that compute nothing but a product (PadRows.h).
   bool mayBePadded(linalg::LinalgOp product) const {
     auto isAligned = [](Type type) {
       auto tensor = dyn_cast<RankedTensorType>(type);
@@ -322,7 +322,11 @@ private:
     SmallVector<int64_t> sizes = product.getStaticLoopRanges();
     bool isLarge = llvm::none_of(sizes, ShapedType::isDynamic) &&
                    computeProduct(sizes) >= kLargeProduct;
-    return isLarge && !llvm::all_of(product->getOperandTypes(), isAligned);
+    bool isForTensorCores =
+        options.tf32 ||
+        !getElementTypeOrSelf(product.getDpsInputs()[0]).isF32();
+    return isLarge && isForTensorCores &&
+           !llvm::all_of(product->getOperandTypes(), isAligned);
   }
 
   /// Whether an element-wise operation that is alone computes nothing but what

@@ -70,6 +70,8 @@ struct GroupingOptions {
   bool libraryConvolutions = false;
   /// These libraries also apply activations.
   bool libraryActivations = false;
+  /// They multiply factors of f32 on tensor cores.
+  bool tf32 = false;
   /// Launches take longer than updates of small variables: these share kernels.
   bool mergeUpdates = false;
   /// The kernel that pads a tensor also computes it, if nothing else reads it,

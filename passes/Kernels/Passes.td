@@ -253,6 +253,8 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
                  Option<"libraryActivations", "library-activations", "bool",
                         /*default=*/"false",
                         "these libraries also apply activations">,
+                 Option<"tf32", "tf32", "bool", /*default=*/"false",
+                        "they multiply factors of f32 on tensor cores">,
                  Option<"mergeUpdates", "merge-updates", "bool",
                         /*default=*/"false",
                         "put updates of small variables into common kernels">,

@@ -173,6 +173,7 @@ static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   form.libraryProducts = libraryProducts;
   form.libraryConvolutions = libraryConvolutions;
   form.libraryActivations = options.libraryActivations && isForGpus;
+  form.tf32 = options.tf32;
   form.mergeUpdates = isForGpus;
   form.mergePadding = isForGpus;
   form.recompute = isForGpus && options.optimize;

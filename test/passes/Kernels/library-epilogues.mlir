@@ -1,4 +1,5 @@
 // RUN: lockstep-opt %s --form-kernels="library-products library-activations" --split-input-file | FileCheck %s
+// RUN: lockstep-opt %s --form-kernels="library-products library-activations tf32" --split-input-file | FileCheck %s --check-prefix=TF32
 
 // A library applies a ReLU to a product of matrices, if these have rows and columns that are one dimension in memory each: not to a product of
 // vectors, nor where heads come before positions.
@@ -62,4 +63,29 @@ func.func @vectors(%x: tensor<65536xf32> {device.binding = #device.binding<batch
     linalg.yield %0 : f32
   } -> tensor<f32>
   return %r : tensor<f32>
+}
+
+// -----
+
+// Rows of 1,001 elements may be padded for tensor cores, in a kernel that only multiplies.
+#id2 = affine_map<(i, j) -> (i, j)>
+// CHECK: device.kernel private @large_0_matmul
+// CHECK: arith.maximumf
+// CHECK-LABEL: func.func @large
+// TF32: device.kernel private @large_0_matmul
+// TF32-NOT: arith.maximumf
+// TF32: device.kernel private @large_1_elementwise
+// TF32: arith.maximumf
+// TF32-LABEL: func.func @large
+func.func @large(%x: tensor<2048x1024xf32> {device.binding = #device.binding<batch "x">}, %w: tensor<1024x1001xf32> {device.binding = #device.binding<batch "w">}) -> (tensor<2048x1001xf32> {device.binding = #device.binding<result "r">}) {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<2048x1001xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<2048x1001xf32>) -> tensor<2048x1001xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<2048x1024xf32>, tensor<1024x1001xf32>) outs(%f : tensor<2048x1001xf32>) -> tensor<2048x1001xf32>
+  %r = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<2048x1001xf32>) outs(%o : tensor<2048x1001xf32>) {
+  ^bb0(%i: f32, %j: f32):
+    %0 = arith.maximumf %i, %zero : f32
+    linalg.yield %0 : f32
+  } -> tensor<2048x1001xf32>
+  return %r : tensor<2048x1001xf32>
 }
