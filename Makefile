@@ -82,7 +82,7 @@ CHECK_TEMPORARY = @left=$$(find "$(TEMPORARY)" -mindepth 1 -not -name 'pytest-of
 SIDE_BY_SIDE := --numprocesses=$(CPUS) --dist=loadfile --no-loadscope-reorder
 # What is executed once more with generated code that checks each access: not what compiles for minutes or for GPUs, checks or compares by itself, or is about other
 # things than what kernels compute.
-UNCHECKED := bounds compile_errors cuda cuda_attention cuda_code cuda_convolutions cuda_graphs cuda_nccl cuda_products cuda_rows cuda_trace devices documentation \
+UNCHECKED := bounds compile_errors cuda cuda_attention cuda_code cuda_convolutions cuda_epilogues cuda_graphs cuda_nccl cuda_products cuda_rows cuda_trace devices documentation \
   executors failures inspect_page kernel_order launches models mutants numerics operations processes random_functions refused_functions restarts run_errors same_bits \
   security server_forms workers
 

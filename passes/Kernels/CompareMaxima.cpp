@@ -34,14 +34,8 @@ static std::optional<Pointwise<Op>> matchPointwise(linalg::GenericOp generic) {
   auto op = dyn_cast<Op>(body.front());
   if (!op || body.getTerminator()->getOperand(0) != op.getResult())
     return std::nullopt;
-  auto getInput = [&](Value element) -> OpOperand * {
-    auto argument = dyn_cast<BlockArgument>(element);
-    return argument && argument.getArgNumber() < generic.getNumDpsInputs()
-               ? generic.getDpsInputOperand(argument.getArgNumber())
-               : nullptr;
-  };
-  OpOperand *lhs = getInput(op->getOperand(0)),
-            *rhs = getInput(op->getOperand(1));
+  OpOperand *lhs = getInput(generic, op->getOperand(0)),
+            *rhs = getInput(generic, op->getOperand(1));
   if (!lhs || !rhs)
     return std::nullopt;
   return Pointwise<Op>{generic, op, lhs, rhs};

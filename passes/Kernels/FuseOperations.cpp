@@ -87,7 +87,7 @@ bool readsLessThanResult(linalg::GenericOp op) {
 
 /// Whether a product has `value` as a factor, possibly in another shape.
 bool isReadByProduct(Value value) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+  return llvm::any_of(value.getUsers(), [value](Operation *user) {
     if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
       return isReadByProduct(user->getResult(0));
     auto reader = dyn_cast<linalg::LinalgOp>(user);
@@ -112,7 +112,7 @@ bool isStoredInsteadOfProduct(linalg::GenericOp op) {
 bool isCheapToRepeat(linalg::GenericOp op) {
   constexpr unsigned kMostOperations = 3, kMostInputs = 2;
   if (op.getNumReductionLoops() > 0 || op.getNumDpsInputs() > kMostInputs ||
-      !readsLessThanResult(op) || isStoredInsteadOfProduct(op))
+      !readsLessThanResult(op))
     return false;
   unsigned operations = 0;
   for (Operation &inner : op.getBody()->without_terminator()) {
@@ -123,7 +123,7 @@ bool isCheapToRepeat(linalg::GenericOp op) {
       return false;
     ++operations;
   }
-  return operations <= kMostOperations;
+  return operations <= kMostOperations && !isStoredInsteadOfProduct(op);
 }
 
 /// Whether an operand is read at a constant index of a dimension of size one,

@@ -4,13 +4,11 @@
 
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Kernels/LibraryEpilogue.h"
-#include "passes/Kernels/PadRows.h"
 #include "passes/Kernels/SharedLoops.h"
 #include "passes/Kernels/Structure.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -250,83 +248,8 @@ private:
            (isRounding(epilogue) ||
             !isByLibrary(product, options.libraryProducts,
                          options.libraryConvolutions) ||
-            isLibraryEpilogue(epilogue, product));
-  }
-
-  /// Whether the library that computes `product` may also compute `epilogue`.
-  bool isLibraryEpilogue(linalg::GenericOp epilogue,
-                         linalg::LinalgOp product) const {
-    std::optional<LibraryEpilogue> found = matchLibraryEpilogue(
-        epilogue, product->getResult(0), options.libraryActivations);
-    if (!found)
-      return false;
-    unsigned dims = 0;
-    if (found->bias)
-      dims = llvm::count_if(
-          epilogue.getMatchingIndexingMap(found->bias).getResults(),
-          llvm::IsaPred<AffineDimExpr>);
-    if (!linalg::isaContractionOpInterface(product))
-      return dims == 1 && found->activation != runtime::GpuActivation::Gelu;
-    std::optional<unsigned> columns = countColumnDims(product);
-    return columns && (!found->bias || dims == *columns) &&
-           !mayBePadded(product);
-  }
-
-  /// How many of the last dimensions of the result of a product of matrices are
-  /// columns: the loops of one factor. None if there are several matrices, or
-  /// if their rows or columns are not one dimension in memory.
-  static std::optional<unsigned> countColumnDims(linalg::LinalgOp product) {
-    FailureOr<linalg::ContractionDimensions> dims =
-        linalg::inferContractionDims(product);
-    auto [left, right] = getFactors(product);
-    AffineMap result = product.getIndexingMapsArray().back();
-    if (failed(dims) || !left || !dims->batch.empty() || dims->m.empty() ||
-        dims->n.empty() || !result.isProjectedPermutation())
-      return std::nullopt;
-    // The loops of each factor in the order of its dimensions.
-    SmallVector<unsigned> rows, columns;
-    auto collect = [&](OpOperand *factor, ArrayRef<unsigned> loops,
-                       SmallVector<unsigned> &into) {
-      for (AffineExpr index :
-           product.getMatchingIndexingMap(factor).getResults())
-        if (auto dim = dyn_cast<AffineDimExpr>(index);
-            dim && llvm::is_contained(loops, dim.getPosition()))
-          into.push_back(dim.getPosition());
-    };
-    collect(left, dims->m, rows);
-    collect(right, dims->n, columns);
-    if (llvm::is_contained(
-            rows,
-            cast<AffineDimExpr>(result.getResults().back()).getPosition()))
-      std::swap(rows, columns);
-    SmallVector<unsigned> order(rows);
-    order.append(columns);
-    bool isInOrder =
-        order.size() == result.getNumResults() &&
-        llvm::all_of(llvm::zip_equal(order, result.getResults()),
-                     [](auto pair) {
-                       auto [dim, index] = pair;
-                       return cast<AffineDimExpr>(index).getPosition() == dim;
-                     });
-    return isInOrder ? std::optional<unsigned>(columns.size()) : std::nullopt;
-  }
-
-  /// Whether rows of matrices may get more elements for tensor cores, which
-  /// only kernels do that compute nothing but a product (PadRows.h).
-  bool mayBePadded(linalg::LinalgOp product) const {
-    auto isAligned = [](Type type) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      return tensor && tensor.getRank() > 0 &&
-             tensor.getShape().back() % kRowMultiple == 0;
-    };
-    SmallVector<int64_t> sizes = product.getStaticLoopRanges();
-    bool isLarge = llvm::none_of(sizes, ShapedType::isDynamic) &&
-                   computeProduct(sizes) >= kLargeProduct;
-    bool isForTensorCores =
-        options.tf32 ||
-        !getElementTypeOrSelf(product.getDpsInputs()[0]).isF32();
-    return isLarge && isForTensorCores &&
-           !llvm::all_of(product->getOperandTypes(), isAligned);
+            isLibraryEpilogue(epilogue, product, options.libraryActivations,
+                              options.tf32));
   }
 
   /// Whether an element-wise operation that is alone computes nothing but what

@@ -2,10 +2,12 @@
 
 #include "passes/Kernels/LibraryEpilogue.h"
 
+#include "passes/Kernels/PadRows.h"
 #include "passes/Kernels/Structure.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -127,4 +129,72 @@ lockstep::matchLibraryEpilogue(linalg::GenericOp op, Value product,
       found.bias ? matchBeside<arith::AddFOp>(stored, element) == bias
                  : stored == element && found.activation != Activation::None;
   return isEpilogue ? std::optional(found) : std::nullopt;
+}
+
+/// The results of `map` that are one of `loops`.
+static SmallVector<AffineExpr> getLoops(AffineMap map,
+                                        ArrayRef<unsigned> loops) {
+  return llvm::filter_to_vector(map.getResults(), [&](AffineExpr index) {
+    auto dim = dyn_cast<AffineDimExpr>(index);
+    return dim && llvm::is_contained(loops, dim.getPosition());
+  });
+}
+
+/// How many of the last dimensions of the result of a product of matrices are
+/// columns: the loops of one factor. None if there are several matrices, or if
+/// their rows or columns are not one dimension in memory.
+static std::optional<unsigned> countColumnDims(linalg::LinalgOp product) {
+  FailureOr<linalg::ContractionDimensions> dims =
+      linalg::inferContractionDims(product);
+  if (failed(dims) || !dims->batch.empty() || dims->m.empty() ||
+      dims->n.empty())
+    return std::nullopt;
+  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  SmallVector<AffineExpr> rows = getLoops(maps[0], dims->m),
+                          columns = getLoops(maps[1], dims->n);
+  for (bool isTransposed : {false, true}) {
+    if (isTransposed)
+      std::swap(rows, columns);
+    if (llvm::equal(llvm::concat<AffineExpr>(rows, columns),
+                    maps[2].getResults()))
+      return columns.size();
+  }
+  return std::nullopt;
+}
+
+/// Whether rows of matrices may get more elements for tensor cores, which only
+/// kernels do that compute nothing but a product (PadRows.h).
+static bool mayBePadded(linalg::LinalgOp product, bool tf32) {
+  auto isAligned = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() > 0 &&
+           tensor.getShape().back() % kRowMultiple == 0;
+  };
+  SmallVector<int64_t> sizes = product.getStaticLoopRanges();
+  bool isLarge = llvm::none_of(sizes, ShapedType::isDynamic) &&
+                 computeProduct(sizes) >= kLargeProduct;
+  bool isForTensorCores =
+      tf32 || !getElementTypeOrSelf(product.getDpsInputs()[0]).isF32();
+  return isLarge && isForTensorCores &&
+         !llvm::all_of(product->getOperandTypes(), isAligned);
+}
+
+bool lockstep::isLibraryEpilogue(linalg::GenericOp epilogue,
+                                 linalg::LinalgOp product, bool activations,
+                                 bool tf32) {
+  std::optional<LibraryEpilogue> found =
+      matchLibraryEpilogue(epilogue, product->getResult(0), activations);
+  if (!found)
+    return false;
+  unsigned dims = 0;
+  if (found->bias)
+    dims = llvm::count_if(
+        epilogue.getMatchingIndexingMap(found->bias).getResults(),
+        llvm::IsaPred<AffineDimExpr>);
+  // Channels are the last dimension of a convolution's result.
+  if (!linalg::isaContractionOpInterface(product))
+    return dims == 1 && found->activation != Activation::Gelu;
+  std::optional<unsigned> columns = countColumnDims(product);
+  return columns && (!found->bias || dims == *columns) &&
+         !mayBePadded(product, tf32);
 }

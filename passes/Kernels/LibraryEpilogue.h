@@ -24,6 +24,13 @@ std::optional<LibraryEpilogue> matchLibraryEpilogue(mlir::linalg::GenericOp op,
                                                     mlir::Value product,
                                                     bool activations);
 
+/// Whether the library that computes `product`, on tensors, may also compute
+/// `epilogue`: with a bias, one element for each column or channel. `tf32`: it
+/// multiplies factors of f32 on tensor cores, for which rows may be padded.
+bool isLibraryEpilogue(mlir::linalg::GenericOp epilogue,
+                       mlir::linalg::LinalgOp product, bool activations,
+                       bool tf32);
+
 } // namespace lockstep
 
 #endif

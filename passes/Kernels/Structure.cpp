@@ -13,16 +13,19 @@ bool lockstep::isProduct(linalg::LinalgOp op) {
          op.getNumDpsInits() == 1;
 }
 
-/// The input of the generic of which `value`, in its body, is the element,
-/// possibly extended to a wider float; null if there is none.
-static OpOperand *getInput(linalg::LinalgOp op, Value value) {
-  while (auto extend = value.getDefiningOp<arith::ExtFOp>())
-    value = extend.getIn();
+OpOperand *lockstep::getInput(linalg::LinalgOp op, Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || argument.getOwner() != op.getBlock() ||
       argument.getArgNumber() >= op.getNumDpsInputs())
     return nullptr;
   return op.getDpsInputOperand(argument.getArgNumber());
+}
+
+/// The same, possibly extended to a wider float.
+static OpOperand *getExtendedInput(linalg::LinalgOp op, Value value) {
+  while (auto extend = value.getDefiningOp<arith::ExtFOp>())
+    value = extend.getIn();
+  return lockstep::getInput(op, value);
 }
 
 std::pair<OpOperand *, OpOperand *> lockstep::getFactors(linalg::LinalgOp op) {
@@ -42,8 +45,8 @@ std::pair<OpOperand *, OpOperand *> lockstep::getFactors(linalg::LinalgOp op) {
   auto multiply = product ? product.getDefiningOp<arith::MulFOp>() : nullptr;
   if (!multiply || !accumulator.hasOneUse())
     return {};
-  OpOperand *lhs = getInput(op, multiply.getLhs());
-  OpOperand *rhs = getInput(op, multiply.getRhs());
+  OpOperand *lhs = getExtendedInput(op, multiply.getLhs());
+  OpOperand *rhs = getExtendedInput(op, multiply.getRhs());
   if (!lhs || !rhs || lhs == rhs)
     return {};
   return {lhs, rhs};

@@ -14,6 +14,10 @@ namespace lockstep {
 /// convolution or a gradient of one.
 bool isProduct(mlir::linalg::LinalgOp op);
 
+/// The input of `op` of which `value`, in the body, is the element; null if
+/// there is none.
+mlir::OpOperand *getInput(mlir::linalg::LinalgOp op, mlir::Value value);
+
 /// The two inputs whose product the body of `op` adds to its only result, as
 /// that of a product of matrices does, possibly extended to a wider float;
 /// nulls if it computes something else.

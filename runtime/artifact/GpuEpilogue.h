@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_ARTIFACT_GPUEPILOGUE_H
 #define LOCKSTEP_RUNTIME_ARTIFACT_GPUEPILOGUE_H
 
+#include "runtime/artifact/GpuLibraryPhases.h"
 #include "runtime/schema/Types.h"
 
 #include <cstdint>
@@ -21,8 +22,9 @@ struct GpuEpilogue {
   /// 1: there is a bias, contiguous elements of f32; otherwise, its place is 0.
   uint64_t hasBias = 0;
   uint64_t biasBuffer = 0;
-  /// Bytes from the beginning of the buffer: a multiple of 16, since NVIDIA
-  /// does not say how a bias has to be aligned.
+  /// Bytes from the beginning of the buffer: a multiple of
+  /// `mostLibraryAlignment`, since NVIDIA does not say how a bias has to be
+  /// aligned.
   uint64_t biasOffset = 0;
   GpuActivation activation = GpuActivation::None;
 
@@ -36,7 +38,8 @@ struct GpuEpilogue {
       return false;
     if (!hasBias)
       return biasBuffer == 0 && biasOffset == 0;
-    return biasBuffer < bufferBytes.size() && biasOffset % 16 == 0 &&
+    return biasBuffer < bufferBytes.size() &&
+           biasOffset % mostLibraryAlignment == 0 &&
            biasOffset <= bufferBytes[biasBuffer] &&
            columns * elementSize(result) <=
                bufferBytes[biasBuffer] - biasOffset;

@@ -26,6 +26,9 @@ namespace lockstep::runtime {
 /// Sizes and strides are below 2^31, for which libraries are made.
 inline constexpr uint64_t mostInLibraries = std::numeric_limits<int32_t>::max();
 
+/// The largest alignment, in bytes, that a library asks for.
+inline constexpr uint64_t mostLibraryAlignment = 16;
+
 inline bool isLibrarySize(uint64_t size) {
   return size >= 1 && size <= mostInLibraries;
 }

@@ -60,12 +60,12 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers",
         "own_device: the test chooses its devices, or is about processors: it "
-        "is skipped where LOCKSTEP_DEVICE names another device",
+        "is skipped where LOCKSTEP_DEVICE is a GPU",
     )
 
 
 def pytest_collection_modifyitems(items):
-    if ON_HOST:
+    if targets.DEVICE != "cuda":
         return
     for item in items:
         if item.get_closest_marker("own_device"):

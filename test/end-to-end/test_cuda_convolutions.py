@@ -86,6 +86,16 @@ FORMS = {
     ),
 }
 
+#: Of models of convolutions.
+CONVOLVE = """
+def convolve(form, x, w):
+    layouts, _, _, options, *_ = form
+    arguments = {"window_strides": (1,) * (x.ndim - 2), "padding": "SAME"} | options
+    return jax.lax.conv_general_dilated(
+        x, w, dimension_numbers=tuple(layouts.split(",")), **arguments
+    )
+"""
+
 MODEL = """
 import jax
 import jax.numpy as jnp
@@ -97,12 +107,11 @@ FORMS = {forms}
 batch_spec = {{"unused": ((1,), "float32")}}
 
 
-def convolve(form, x, w):
-    layouts, _, _, options, _ = form
-    arguments = {{"window_strides": (1,) * (x.ndim - 2), "padding": "SAME"}} | options
-    y = jax.lax.conv_general_dilated(
-        x, w, dimension_numbers=tuple(layouts.split(",")), **arguments
-    )
+{convolve}
+
+
+def compute(form, x, w):
+    y = convolve(form, x, w)
     return y {epilogue}
 
 
@@ -112,7 +121,7 @@ def init(seed):
     for i, form in enumerate(FORMS):
         make = lambda shape: jnp.asarray(generator.standard_normal(shape), "{dtype}")
         x, w = make(form[1]), make(form[2])
-        shape = jax.eval_shape(lambda x, w: convolve(form, x, w), x, w).shape
+        shape = jax.eval_shape(lambda x, w: compute(form, x, w), x, w).shape
         state |= {{f"x{{i}}": x, f"w{{i}}": w, f"y{{i}}": make(shape)}}
         state |= {{f"{{name}}{{i}}": jnp.zeros_like(state[f"{{name[1]}}{{i}}"]) for name in ("dx", "dw", "ny")}}
     return state
@@ -122,7 +131,7 @@ def step(state, batch, scalars):
     new = dict(state)
     for i, form in enumerate(FORMS):
         y, gradients = jax.vjp(
-            lambda x, w: convolve(form, x, w), state[f"x{{i}}"], state[f"w{{i}}"]
+            lambda x, w: compute(form, x, w), state[f"x{{i}}"], state[f"w{{i}}"]
         )
         new[f"ny{{i}}"] = y
         new[f"dx{{i}}"], new[f"dw{{i}}"] = gradients(state[f"y{{i}}"])
@@ -142,6 +151,7 @@ def convolutions(tools, gpu, tmp_path):
                 x64=dtype == "float64",
                 forms=list(forms.values()),
                 dtype=dtype,
+                convolve=CONVOLVE,
                 epilogue=epilogue,
             )
         )
@@ -189,93 +199,6 @@ def test_what_follows_is_generated(convolutions):
     found, calls = run("--convolutions=cudnn")
     assert calls == 6
     check(found, expected, forms, 1e-5)
-
-
-#: In the form of FORMS, so large that what a kernel adds has one of its own.
-BIASED = {
-    "valid": ("NHWC,HWIO,NHWC", (4, 18, 18, 17), (3, 3, 17, 32), {}),
-    "strides": (
-        "NHWC,HWIO,NHWC",
-        (4, 33, 33, 16),
-        (3, 3, 16, 32),
-        {"window_strides": (2, 2)},
-    ),
-    "one dimension": ("NHC,HIO,NHC", (4, 259, 16), (4, 16, 32), {}),
-}
-
-BIASED_MODEL = """
-import jax
-import jax.numpy as jnp
-import numpy as np
-
-FORMS = {forms}
-batch_spec = {{"unused": ((1,), "float32")}}
-
-
-def convolve(form, x, w):
-    layouts, _, _, options = form
-    arguments = {{"window_strides": (1,) * (x.ndim - 2), "padding": "VALID"}} | options
-    return jax.lax.conv_general_dilated(
-        x, w, dimension_numbers=tuple(layouts.split(",")), **arguments
-    )
-
-
-def init(seed):
-    state = {{}}
-    generator = np.random.default_rng(seed)
-    for i, form in enumerate(FORMS):
-        make = lambda shape: jnp.asarray(generator.standard_normal(shape), "float32")
-        x, w = make(form[1]), make(form[2])
-        y = jax.eval_shape(lambda x, w: convolve(form, x, w), x, w)
-        state |= {{f"x{{i}}": x, f"w{{i}}": w, f"b{{i}}": make(form[2][-1:]) * {scale}}}
-        state |= {{f"y{{i}}": jnp.zeros(y.shape)}}
-    return state
-
-
-def step(state, batch, scalars):
-    new = dict(state)
-    for i, form in enumerate(FORMS):
-        y = convolve(form, state[f"x{{i}}"], state[f"w{{i}}"]) + state[f"b{{i}}"]
-        new[f"y{{i}}"] = {activation}(y)
-    return new, {{}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("activation", "kernels", "fewer"),
-    [("", 0, 0), ("jax.nn.relu", 3, 0), ("jax.nn.gelu", 3, 3)],
-)
-def test_biases(tools, gpu, tmp_path, activation, kernels, fewer):
-    """The library adds a bias, and applies a ReLU where that is asked for."""
-    run = OperationRun(tools, gpu, tmp_path, "cuLaunchKernel")
-    run.capture(
-        BIASED_MODEL.format(
-            forms=list(BIASED.values()), activation=activation, scale="1"
-        )
-    )
-    expected, _ = run(device="cpu")
-    for options, launched in (
-        ([], kernels),
-        (["--activations=libraries"], fewer),
-    ):
-        found, launches = run("--convolutions=cudnn", *options)
-        assert launches == launched and not run.note
-        assert count(tmp_path / "calls", "cudnnBackendExecute") == len(BIASED)
-        check_variables(found, expected, BIASED, ("y",), 2e-6)
-
-
-def test_activations_of_nans(tools, gpu, tmp_path):
-    """A ReLU by cuDNN may make 0 of them, as this one does."""
-    run = OperationRun(tools, gpu, tmp_path, "cudnnBackendExecute")
-    run.capture(
-        BIASED_MODEL.format(
-            forms=[BIASED["valid"]], activation="jax.nn.relu", scale="jnp.nan"
-        )
-    )
-    found, _ = run("--convolutions=cudnn")
-    assert np.isnan(found["y0"]).all()
-    found, _ = run("--convolutions=cudnn", "--activations=libraries")
-    assert (found["y0"] == 0).all()
 
 
 def test_tf32(convolutions):

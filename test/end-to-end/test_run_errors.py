@@ -8,7 +8,6 @@ from safetensors.numpy import load_file, save_file
 
 import artifacts
 import targets
-from conftest import ON_HOST
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +17,7 @@ def mlp(examples):
 
 @pytest.fixture(scope="module")
 def artifact(compiled):
-    names = "x86-64-v3,x86-64-v4" if ON_HOST else targets.BEST
+    names = targets.BEST if targets.DEVICE == "cuda" else "x86-64-v3,x86-64-v4"
     return compiled("digits-mlp", "--replicas=4", f"--target={names}")
 
 

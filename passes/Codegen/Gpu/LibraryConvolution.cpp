@@ -343,9 +343,11 @@ describeEpilogue(const ProductGroup &group, const LibraryEpilogue &epilogue,
 }
 
 std::optional<GpuConvolution>
-lockstep::takeLibraryConvolution(ProductGroup &group, bool activations) {
+lockstep::takeLibraryConvolution(ProductGroup &group,
+                                 const GpuProductOptions &options) {
   const Product &product = group.product;
-  if (!group.fill || !matchPattern(group.initial, m_AnyZeroFloat()))
+  if (!options.libraryConvolutions || !group.fill ||
+      !matchPattern(group.initial, m_AnyZeroFloat()))
     return std::nullopt;
   auto describe = [&](Value memref, std::optional<SmallVector<Index>> indices) {
     std::optional<IndexedOperand> found;
@@ -386,6 +388,7 @@ lockstep::takeLibraryConvolution(ProductGroup &group, bool activations) {
     GpuConvolution found =
         ConvolutionBuilder(*image, *factor, *result, product.sizes, *loops)
             .build();
+    found.roundsFactors = options.tf32;
     if (epilogue) {
       std::optional<runtime::GpuEpilogue> described =
           describeEpilogue(group, *epilogue, loops->factorAndResult);
@@ -395,5 +398,5 @@ lockstep::takeLibraryConvolution(ProductGroup &group, bool activations) {
     }
     return found.isValid(bytes) ? std::optional(found) : std::nullopt;
   };
-  return takeLibraryPhase(group, activations, make);
+  return takeLibraryPhase(group, options.libraryActivations, make);
 }

@@ -201,9 +201,12 @@ makeProduct(const Product &product, StridedOperand left, StridedOperand right,
   return found;
 }
 
-std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group,
-                                                       bool activations) {
+std::optional<GpuProduct>
+lockstep::takeLibraryProduct(ProductGroup &group,
+                             const GpuProductOptions &options) {
   const Product &product = group.product;
+  if (!options.libraryProducts)
+    return std::nullopt;
   if (group.fill && !matchPattern(group.initial, m_AnyZeroFloat()))
     return std::nullopt;
   std::optional<StridedOperand> left = describe(product, product.lhs),
@@ -229,9 +232,10 @@ std::optional<GpuProduct> lockstep::takeLibraryProduct(ProductGroup &group,
     if (!found)
       return found;
     found->accumulates = !group.fill;
+    found->roundsFactors = options.tf32;
     if (epilogue)
       found->epilogue.activation = epilogue->activation;
     return found->isValid(bytes) ? found : std::nullopt;
   };
-  return takeLibraryPhase(group, activations, make);
+  return takeLibraryPhase(group, options.libraryActivations, make);
 }

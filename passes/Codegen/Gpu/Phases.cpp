@@ -385,16 +385,10 @@ static std::vector<Phase> findProducts(func::FuncOp function,
     Phase phase;
     phase.kind = Phase::Kind::Tiles;
     phase.product = collectProductGroup(*product, function);
-    if (options.libraryProducts)
-      phase.libraryProduct =
-          takeLibraryProduct(*phase.product, options.libraryActivations);
-    if (phase.libraryProduct)
-      phase.libraryProduct->roundsFactors = options.tf32;
-    else if (options.libraryConvolutions)
+    phase.libraryProduct = takeLibraryProduct(*phase.product, options);
+    if (!phase.libraryProduct)
       phase.libraryConvolution =
-          takeLibraryConvolution(*phase.product, options.libraryActivations);
-    if (phase.libraryConvolution)
-      phase.libraryConvolution->roundsFactors = options.tf32;
+          takeLibraryConvolution(*phase.product, options);
     phase.tiles = *tiles;
     phase.blocks = tiles->blocks;
     phase.threads = tiles->getThreads();

@@ -14,21 +14,22 @@ CudaConvolution::CudaConvolution(std::shared_ptr<CudnnLibrary> library,
     : CudaLibraryPhase(convolutionKind), library(std::move(library)),
       convolution(convolution) {}
 
-std::array<std::byte *, 3>
+std::array<const void *, 4>
 CudaConvolution::addressesOf(std::span<std::byte *const> buffers) const {
   auto addressOf = [&](const GpuTensor &tensor) {
     return buffers[tensor.buffer] + tensor.offset;
   };
   return {addressOf(convolution.image), addressOf(convolution.filter),
-          addressOf(convolution.result)};
+          addressOf(convolution.result), convolution.epilogue.bias(buffers)};
 }
 
 CudnnAlignments
 CudaConvolution::alignmentsOf(std::span<std::byte *const> buffers) const {
   CudnnAlignments alignments{};
-  std::ranges::transform(
-      addressesOf(buffers), alignments.begin(),
-      [](std::byte *address) { return int64_t(libraryAlignment(address, 0)); });
+  std::array<const void *, 4> addresses = addressesOf(buffers);
+  for (size_t i = 0; i < alignments.size(); ++i)
+    alignments[i] = libraryAlignment(
+        static_cast<const std::byte *>(addresses[i]), /*distance=*/0);
   return alignments;
 }
 
@@ -72,16 +73,12 @@ Expected<bool> CudaConvolution::enqueue(std::span<std::byte *const> buffers,
       return false;
     plan = choice.plan.plan.get();
   }
-  std::array<int64_t, 4> allNames = {0, 0, 0, biasName};
-  std::ranges::copy(convolutionNames, allNames.begin());
-  std::array<const void *, 4> allAddresses = {
-      nullptr, nullptr, nullptr, convolution.epilogue.bias(buffers)};
-  std::ranges::copy(addressesOf(buffers), allAddresses.begin());
-  const size_t count = convolution.epilogue.hasBias ? 4 : 3;
-  auto names = std::span<const int64_t>(allNames).first(count);
-  auto addresses = std::span<const void *const>(allAddresses).first(count);
+  std::array<const void *, 4> addresses = addressesOf(buffers);
+  const size_t operands = convolution.epilogue.hasBias ? 4 : 3;
   Expected<CudnnDescriptor> pack =
-      packOperands(api, names, addresses, reinterpret_cast<void *>(workspace));
+      packOperands(api, std::span(convolutionNames).first(operands),
+                   std::span(addresses).first(operands),
+                   reinterpret_cast<void *>(workspace));
   if (!pack)
     return pack.status();
   cudnnStatus_t status = api.cudnnBackendExecute(*handle, plan, pack->get());

@@ -27,7 +27,8 @@ public:
   std::optional<std::string> refusal() override;
 
 private:
-  std::array<std::byte *, 3>
+  /// In the order of `convolutionNames`; that of the bias may be null.
+  std::array<const void *, 4>
   addressesOf(std::span<std::byte *const> buffers) const;
   CudnnAlignments alignmentsOf(std::span<std::byte *const> buffers) const;
 

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDALIBRARYPHASE_H
 #define LOCKSTEP_RUNTIME_DEVICE_CUDA_CUDALIBRARYPHASE_H
 
+#include "runtime/artifact/GpuLibraryPhases.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>
@@ -49,9 +50,6 @@ public:
 
   const Kind &kind;
 };
-
-/// The largest alignment, in bytes, that a library asks for.
-inline constexpr uint64_t mostLibraryAlignment = 16;
 
 /// The alignment of an address and of a distance from it, at most
 /// `mostLibraryAlignment`: where the memory plan has placed a buffer must not

@@ -88,9 +88,9 @@ static void addConvolution(CudnnBuilder &builder, CudnnGraphBuilder &graph,
 static void addEpilogue(CudnnGraphBuilder &graph, const GpuEpilogue &epilogue,
                         const Node &computed, const Node &result) {
   int64_t channels = computed.sizes[1];
-  Node bias =
-      graph.inMemory({1, channels, 1, 1}, {channels, 1, channels, channels},
-                     CUDNN_DATA_FLOAT, biasName, mostLibraryAlignment);
+  Node bias = graph.inMemory(
+      {1, channels, 1, 1}, {channels, 1, channels, channels}, CUDNN_DATA_FLOAT,
+      convolutionNames.back(), mostLibraryAlignment);
   if (epilogue.activation == GpuActivation::None) {
     graph.compute(CUDNN_POINTWISE_ADD, computed, &bias, result);
     return;

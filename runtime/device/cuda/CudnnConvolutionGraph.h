@@ -11,10 +11,8 @@ namespace lockstep::runtime {
 /// The alignments in bytes of the image, the filter and the result.
 using CudnnAlignments = std::array<int64_t, 3>;
 
-/// The names of the image, the filter and the result in a plan.
-inline constexpr std::array<int64_t, 3> convolutionNames = {1, 2, 3};
-/// The name of the bias.
-inline constexpr int64_t biasName = 4;
+/// The names of the image, the filter, the result and the bias in a plan.
+inline constexpr std::array<int64_t, 4> convolutionNames = {1, 2, 3, 4};
 
 /// The plan of a convolution by `planGraph`. Factors of 32 bits are multiplied
 /// on tensor cores, which round them, only if they may be rounded.
