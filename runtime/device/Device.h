@@ -228,6 +228,9 @@ public:
   virtual bool isHost() const = 0;
   /// Whether queues record commands.
   virtual bool canRecord() const { return false; }
+  /// For which of its targets `lockstep-compile` makes the best kernels for
+  /// this device; empty: the compiler's default, for processors.
+  virtual std::string compilerTarget() const { return ""; }
   /// Loads the kernels that an artifact has for this device. `target` selects
   /// among them; empty: the best ones. Errors: the artifact has no such
   /// kernels, they are damaged, or they are not for this machine. An artifact

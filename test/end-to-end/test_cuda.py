@@ -2,6 +2,7 @@
 machine (`test/support/cuda`).
 """
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
-from gpus import TARGETS, failure
+from gpus import TARGETS, failure, standin
 from test_random_functions import SEED
 
 
@@ -57,6 +58,43 @@ def test_executors(gpu, losses, examples, compiled, gpus, device, executors):
         LOCKSTEP_CUDA_DEVICES=str(gpus),
     )
     assert one == several
+
+
+@pytest.mark.parametrize(
+    "capability,target", [("8.6", "sm_80"), ("9.0", "sm_90"), ("12.0", "sm_100")]
+)
+def test_steps_are_compiled_for_the_gpu(
+    tools, gpu, losses, examples, compiled, tmp_path, capability, target
+):
+    example, cache = examples("digits-mlp"), tmp_path / "cache"
+    options = {
+        "LOCKSTEP_CACHE": str(cache),
+        "LOCKSTEP_CUDA_CAPABILITY": capability,
+    }
+    run = [example, 2, "--device=cuda", "--replicas=2"]
+    found = losses(gpu, example.folder / "step.mlir", *run, **options)
+    [artifact] = cache.iterdir()
+    printed = tools.run("lockstep-inspect", artifact, "--format=json").stdout
+    binaries = json.loads(printed)["binaries"]
+    assert [binary["target"] for binary in binaries] == [target]
+    assert found == losses(gpu, artifact, *run, **options)
+
+
+# Nothing is compiled for a device that cannot be used.
+def test_steps_are_not_compiled_without_a_gpu(tools, examples, tmp_path):
+    example, cache = examples("digits-mlp"), tmp_path / "cache"
+    step = example.folder / "step.mlir"
+    status, printed = tools.shell(
+        f"lockstep-run {step} --replicas=2 --steps=1 --device=cuda:77",
+        tmp_path,
+        LD_LIBRARY_PATH=str(standin(tools)),
+    )
+    assert (status, printed) == (
+        1,
+        f"lockstep-run: error: '{step}': device 'cuda:77': expected the "
+        "ordinal of a GPU below 1, found 77",
+    )
+    assert not cache.exists()
 
 
 # Processes share the code that the stand-in makes of kernels.

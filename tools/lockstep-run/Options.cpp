@@ -162,7 +162,8 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Execution")
       ->check(tools::atLeast<unsigned>(1));
   app.add_option("--target", options.target,
-                 "kernel target, for example x86-64-v3")
+                 "kernel target, for example x86-64-v3 (default: the best one "
+                 "for the device)")
       ->type_name("T")
       ->group("Execution");
   app.add_option("--trust", options.trust,

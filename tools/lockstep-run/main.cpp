@@ -3,6 +3,7 @@
 #include "runtime/artifact/Artifact.h"
 
 #include "runtime/checkpoint/AtomicFile.h"
+#include "runtime/device/Device.h"
 #include "runtime/executor/Cluster.h"
 #include "runtime/executor/Coordinator.h"
 #include "runtime/executor/Injection.h"
@@ -30,11 +31,24 @@ using namespace lockstep::runtime;
 
 namespace {
 
-std::vector<std::string> compilerFlags(const Options &options) {
+/// The target to compile for: that of the device which is to execute the
+/// artifact, unless it is given. Error: the device cannot be used.
+Expected<std::string> findTarget(const Options &options) {
+  if (!options.target.empty())
+    return options.target;
+  SignalsBlocked inItsThreads;
+  std::shared_ptr<Device> device;
+  if (Status status = openDevice(options.device).moveTo(device); !status.ok())
+    return status.withContext("'" + options.model + "'");
+  return device->compilerTarget();
+}
+
+std::vector<std::string> compilerFlags(const Options &options,
+                                       const std::string &target) {
   std::vector<std::string> flags = {
       fmt::format("--replicas={}", *options.replicas)};
-  if (!options.target.empty())
-    flags.push_back("--target=" + options.target);
+  if (!target.empty())
+    flags.push_back("--target=" + target);
   if (!options.optimization.empty())
     flags.push_back("-O" + options.optimization);
   return flags;
@@ -55,11 +69,11 @@ Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options,
     if (!options.replicas)
       return invalidArgument(
           fmt::format("expected --replicas=N to compile '{}' for", path));
-    Expected<std::string> compiled =
-        lockstep::tools::compileModel(path, compilerFlags(options));
-    if (!compiled)
-      return compiled.status();
-    path = *compiled;
+    std::string target;
+    LOCKSTEP_RETURN_IF_ERROR(findTarget(options).moveTo(target));
+    LOCKSTEP_RETURN_IF_ERROR(
+        lockstep::tools::compileModel(path, compilerFlags(options, target))
+            .moveTo(path));
   } else if (!options.optimization.empty()) {
     return invalidArgument(
         fmt::format("expected an .mlir for -O{}, found the artifact '{}'",

@@ -114,6 +114,9 @@ public:
   DeviceInfo info() const override { return context->info(devices); }
   bool isHost() const override { return false; }
   bool canRecord() const override { return true; }
+  std::string compilerTarget() const override {
+    return compilerTargetFor(context->capability());
+  }
 
   Expected<std::unique_ptr<Module>>
   loadModule(const Artifact &artifact, std::string_view target) override {

@@ -43,6 +43,13 @@ bool CudaTarget::isFor(ComputeCapability device, bool isCubin) const {
   return capability <= device && (!isCubin || capability.major == device.major);
 }
 
+std::string compilerTargetFor(ComputeCapability device) {
+  // Those of passes/Codegen/Targets.cpp. sm_90a has the same kernels as sm_90.
+  if (device >= ComputeCapability{10, 0})
+    return "sm_100";
+  return device >= ComputeCapability{9, 0} ? "sm_90" : "sm_80";
+}
+
 bool isCubin(std::span<const std::byte> image) {
   return image.size() >= SELFMAG &&
          std::memcmp(image.data(), ELFMAG, SELFMAG) == 0;

@@ -38,6 +38,10 @@ struct CudaTarget {
 /// Whether an image is a cubin, an ELF object. Otherwise it is PTX.
 bool isCubin(std::span<const std::byte> image);
 
+/// The latest target of `lockstep-compile` whose kernels a GPU executes, of a
+/// capability of 8.0 or later: "sm_90".
+std::string compilerTargetFor(ComputeCapability device);
+
 /// Kernels in an artifact.
 struct CudaImage {
   std::string_view target;

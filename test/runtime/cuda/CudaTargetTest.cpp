@@ -46,6 +46,14 @@ struct Binaries {
   std::shared_ptr<const Artifact> artifact;
 };
 
+TEST(CudaTarget, compilerTargets) {
+  EXPECT_EQ(compilerTargetFor({8, 0}), "sm_80");
+  EXPECT_EQ(compilerTargetFor({8, 9}), "sm_80");
+  EXPECT_EQ(compilerTargetFor({9, 0}), "sm_90");
+  EXPECT_EQ(compilerTargetFor({10, 0}), "sm_100");
+  EXPECT_EQ(compilerTargetFor({12, 1}), "sm_100");
+}
+
 TEST(CudaTarget, names) {
   auto parse = [](std::string_view name) -> std::string {
     std::optional<CudaTarget> target = CudaTarget::parse(name);
