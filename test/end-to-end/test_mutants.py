@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 import targets
+from gpus import standin
 from modules_by_hand import MODULES, SERVERS
 from test_server_forms import ALONE
 
@@ -26,12 +27,18 @@ COMPILED = {
 }
 #: The release tools, and those of a build with sanitizers, if there is one.
 BUILDS = ["LOCKSTEP_BIN", "LOCKSTEP_SANITIZED_BIN"]
+#: For the executing device, and for the stand-in for a GPU.
+TARGETS = f"--target={targets.BEST},sm_90"
 
 
 @pytest.fixture(scope="module")
 def artifacts(tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("mutants")
-    options = ("--replicas=2", "--check-bounds")
+    options = (
+        "--replicas=2",
+        "--check-bounds",
+        TARGETS,
+    )
     for name, more in COMPILED.items():
         tools.run(
             "lockstep-compile",
@@ -53,7 +60,7 @@ def artifacts(tools, tmp_path_factory):
         folder / "alone.mlir",
         "-o",
         folder / "alone.lockstep",
-        f"--target={targets.BEST}",
+        TARGETS,
         *servers,
     )
     # Without kernels, but with barriers.
@@ -66,14 +73,25 @@ def artifacts(tools, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "build, count", list(zip(BUILDS, (3000, 1000), strict=True))
+    "build, count, device",
+    [(BUILDS[0], 3000, ""), (BUILDS[1], 1000, ""), (BUILDS[1], 200, "cuda")],
 )
-def test_mutants_are_refused_or_end(artifacts, build, count):
+def test_mutants_are_refused_or_end(tools, artifacts, build, count, device):
     if not os.environ.get(build):
         pytest.skip(f"{build} names no folder of tools")
     tool = pathlib.Path(os.environ[build]) / "lockstep-try-mutants"
+    environment = dict(os.environ)
+    if device:
+        if not (tools.folder.parent / "lib" / "liblockstep_cuda.so").exists():
+            pytest.skip("the device 'cuda' is not built")
+        environment |= {
+            "LOCKSTEP_DEVICE": device,
+            "LD_LIBRARY_PATH": str(standin(tools)),
+        }
     command = [tool, *artifacts, f"--count={count}", "--fields"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert (
         "0 of them damaged their process, hung, or did not end" in done.stdout
