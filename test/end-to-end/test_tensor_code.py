@@ -76,9 +76,8 @@ SUMS = """number = x[0, 0]
 for _ in range(40):
     number = jnp.tanh(number + number)
 return {"y": x * number}"""
-# The time to compile grows with the cube of their number.
 BRANCHES = """def body(i, y):
-    for k in range(30):
+    for k in range(40):
         y = lax.cond(y[k % 8] > 0, lambda y, k=k: y.at[(i + k) % 8].add(-0.5), lambda y: y, y)
     return y
 
