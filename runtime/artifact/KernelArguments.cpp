@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/KernelArguments.h"
 
+#include "runtime/schema/Tables.h"
 #include "runtime/support/Sha256.h"
 
 #include <cstring>
@@ -31,6 +32,13 @@ uint64_t argumentsCode(const artifact::Kernel &kernel) {
   artifact::ArgumentsT arguments;
   kernel.arguments()->UnPackTo(&arguments);
   return argumentsCode(arguments, kernel.grid());
+}
+
+uint32_t countDynamicDimensions(const artifact::Arguments &arguments,
+                                uint32_t argument) {
+  return artifact::count(arguments.dynamic())
+             ? arguments.dynamic()->Get(argument)
+             : 0;
 }
 
 } // namespace lockstep::runtime

@@ -27,6 +27,11 @@ uint64_t argumentsCode(const artifact::ArgumentsT &arguments, uint32_t grid);
 /// The hash of a kernel in an artifact; 0 if its arguments are not declared.
 uint64_t argumentsCode(const artifact::Kernel &kernel);
 
+/// The number of dynamic dimensions of an argument. The list of them may be
+/// absent, or empty, which means the same.
+uint32_t countDynamicDimensions(const artifact::Arguments &arguments,
+                                uint32_t argument);
+
 } // namespace lockstep::runtime
 
 #endif // LOCKSTEP_RUNTIME_ARTIFACT_KERNELARGUMENTS_H

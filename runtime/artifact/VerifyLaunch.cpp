@@ -1,5 +1,6 @@
 //===- VerifyLaunch.cpp - launches and their arguments --------------------===//
 
+#include "runtime/artifact/KernelArguments.h"
 #include "runtime/artifact/Verifier.h"
 #include "runtime/schema/Types.h"
 
@@ -87,8 +88,7 @@ Status LaunchVerifier::verifySize(const artifact::Kernel &kernel,
   const artifact::Buffer &buffer =
       *program.buffers()->Get(launch.buffers()->Get(argument));
   uint64_t expected = arguments.bytes()->Get(argument);
-  uint32_t dynamic =
-      count(arguments.dynamic()) ? arguments.dynamic()->Get(argument) : 0;
+  uint32_t dynamic = countDynamicDimensions(arguments, argument);
   if (dynamic == 0) {
     if (buffer.size() != expected || isDynamic(buffer))
       return corrupted(fmt::format("expected {} bytes as {}, found {}{}",

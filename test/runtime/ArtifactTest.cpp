@@ -253,6 +253,24 @@ TEST(CpuBinary, codeOfOtherArguments) {
       "(artifacts of earlier compilers lack it: compile the step again)");
 }
 
+TEST(KernelArguments, dynamicDimensions) {
+  auto count = [](const std::vector<uint8_t> *dynamic, uint32_t argument) {
+    flatbuffers::FlatBufferBuilder builder;
+    auto list = dynamic ? builder.CreateVector(*dynamic) : 0;
+    builder.Finish(artifact::CreateArguments(
+        builder, builder.CreateVector<uint64_t>({4, 8}), /*reads=*/2, list));
+    return countDynamicDimensions(
+        *flatbuffers::GetRoot<artifact::Arguments>(builder.GetBufferPointer()),
+        argument);
+  };
+  const std::vector<uint8_t> empty, given = {0, 3};
+  for (uint32_t argument : {0u, 1u}) {
+    EXPECT_EQ(count(nullptr, argument), 0u);
+    EXPECT_EQ(count(&empty, argument), 0u);
+    EXPECT_EQ(count(&given, argument), given[argument]);
+  }
+}
+
 TEST(KernelArguments, codesDiffer) {
   artifact::ArgumentsT arguments;
   arguments.bytes = {16, 16};

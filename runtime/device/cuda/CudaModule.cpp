@@ -157,12 +157,10 @@ CudaModule::readLibraryPhases(const artifact::Kernel &kernel,
   std::vector<uint64_t> bytes;
   if (const artifact::Arguments *arguments = kernel.arguments();
       arguments && arguments->bytes()) {
-    // An empty list says as much as none.
-    bool hasDynamic = arguments->dynamic() && arguments->dynamic()->size() > 0;
-    for (uint32_t i = 0; i < arguments->bytes()->size(); ++i) {
-      bool isDynamic = hasDynamic && arguments->dynamic()->Get(i) > 0;
-      bytes.push_back(isDynamic ? UINT64_MAX : arguments->bytes()->Get(i));
-    }
+    for (uint32_t i = 0; i < arguments->bytes()->size(); ++i)
+      bytes.push_back(countDynamicDimensions(*arguments, i) > 0
+                          ? UINT64_MAX
+                          : arguments->bytes()->Get(i));
     if (arguments->scratch() > 0)
       bytes.push_back(arguments->scratch());
   }
