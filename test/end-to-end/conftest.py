@@ -367,18 +367,23 @@ def interpreted(tools, tmp_path):
 
 
 @pytest.fixture
-def gpu(tools):
-    """Runs `lockstep-run` on the stand-in: `gpu(arguments..., check, VARIABLE)`,
-    where the variables choose what it is like."""
+def standin_variables(tools):
+    """The environment in which programs find the stand-in for CUDA's driver."""
     folder = tools.folder.parent / "lib" / "cuda-standin"
     if not (tools.folder.parent / "lib" / "liblockstep_cuda.so").exists():
         pytest.skip("the device 'cuda' is not built")
     assert folder.exists(), f"expected the stand-in of the driver in {folder}"
+    return {"LD_LIBRARY_PATH": str(folder)}
+
+
+@pytest.fixture
+def gpu(tools, standin_variables):
+    """Runs `lockstep-run` on the stand-in: `gpu(arguments..., check, VARIABLE)`,
+    where the variables choose what it is like."""
 
     def run(*arguments, check=True, **variables):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("LD_LIBRARY_PATH", str(folder))
-            for name, value in variables.items():
+            for name, value in (standin_variables | variables).items():
                 patch.setenv(name, value)
             return tools.run("lockstep-run", *arguments, check=check)
 

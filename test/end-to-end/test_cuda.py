@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
-from gpus import TARGETS, failure, standin
+from gpus import TARGETS, failure
 from test_random_functions import SEED
 
 
@@ -61,7 +61,8 @@ def test_executors(gpu, losses, examples, compiled, gpus, device, executors):
 
 
 @pytest.mark.parametrize(
-    "capability,target", [("8.6", "sm_80"), ("9.0", "sm_90"), ("12.0", "sm_100")]
+    "capability,target",
+    [("8.6", "sm_80"), ("9.0", "sm_90"), ("12.0", "sm_100")],
 )
 def test_steps_are_compiled_for_the_gpu(
     tools, gpu, losses, examples, compiled, tmp_path, capability, target
@@ -81,13 +82,15 @@ def test_steps_are_compiled_for_the_gpu(
 
 
 # Nothing is compiled for a device that cannot be used.
-def test_steps_are_not_compiled_without_a_gpu(tools, examples, tmp_path):
+def test_steps_are_not_compiled_without_a_gpu(
+    tools, examples, standin_variables, tmp_path
+):
     example, cache = examples("digits-mlp"), tmp_path / "cache"
     step = example.folder / "step.mlir"
     status, printed = tools.shell(
         f"lockstep-run {step} --replicas=2 --steps=1 --device=cuda:77",
         tmp_path,
-        LD_LIBRARY_PATH=str(standin(tools)),
+        **standin_variables,
     )
     assert (status, printed) == (
         1,

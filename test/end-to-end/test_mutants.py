@@ -1,5 +1,6 @@
 """Changed artifacts are rejected, or end with an error or with results."""
 
+import functools
 import os
 import pathlib
 import re
@@ -8,7 +9,6 @@ import subprocess
 import pytest
 
 import targets
-from gpus import standin
 from modules_by_hand import MODULES, SERVERS
 from test_server_forms import ALONE
 
@@ -27,70 +27,83 @@ COMPILED = {
 }
 #: The release tools, and those of a build with sanitizers, if there is one.
 BUILDS = ["LOCKSTEP_BIN", "LOCKSTEP_SANITIZED_BIN"]
-#: For the executing device, and for the stand-in for a GPU.
-TARGETS = f"--target={targets.BEST},sm_90"
 
 
 @pytest.fixture(scope="module")
 def artifacts(tools, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mutants")
-    options = (
-        "--replicas=2",
-        "--check-bounds",
-        TARGETS,
-    )
-    for name, more in COMPILED.items():
-        tools.run(
-            "lockstep-compile",
-            MODULES / f"{name}.mlir",
-            "-o",
-            folder / f"{pathlib.Path(name).name}.lockstep",
-            *options,
-            *more,
+    """The artifacts for a device: `artifacts("cuda")`, compiled once."""
+
+    @functools.cache
+    def compile_all(device):
+        folder = tmp_path_factory.mktemp(f"mutants-{device}")
+
+        def compile_one(source, *options):
+            tools.run(
+                "lockstep-compile",
+                source,
+                "-o",
+                folder / f"{source.stem}.lockstep",
+                "--check-bounds",
+                *options,
+            )
+
+        if device == "cuda":
+            every = best = "sm_90"
+        else:
+            # A mutant may execute code for one target as that for another.
+            best = targets.BEST
+            every = ",".join(sorted({"x86-64-v3", best}))
+        for name, more in COMPILED.items():
+            source = MODULES / f"{name}.mlir"
+            compile_one(source, "--replicas=2", f"--target={every}", *more)
+        alone = folder / "alone.mlir"
+        alone.write_text(ALONE)
+        compile_one(
+            alone,
+            "--replicas=1",
+            "--servers=2",
+            "--partitioner=fixed 2",
+            f"--target={best}",
         )
-    (folder / "alone.mlir").write_text(ALONE)
-    servers = (
-        "--replicas=1",
-        "--servers=2",
-        "--partitioner=fixed 2",
-        "--check-bounds",
-    )
-    tools.run(
-        "lockstep-compile",
-        folder / "alone.mlir",
-        "-o",
-        folder / "alone.lockstep",
-        TARGETS,
-        *servers,
-    )
-    # Without kernels, but with barriers.
-    tools.run("lockstep-fuzz-corpus", folder)
-    return sorted(
-        path
-        for path in folder.glob("*.lockstep")
-        if not path.name.startswith("signed")
-    )
+        # Without kernels, but with barriers.
+        tools.run("lockstep-fuzz-corpus", folder)
+        return sorted(
+            path
+            for path in folder.glob("*.lockstep")
+            if not path.name.startswith("signed")
+        )
+
+    return compile_all
 
 
 @pytest.mark.parametrize(
-    "build, count, device",
-    [(BUILDS[0], 3000, ""), (BUILDS[1], 1000, ""), (BUILDS[1], 200, "cuda")],
+    "build, count", list(zip(BUILDS, (3000, 1000), strict=True))
 )
-def test_mutants_are_refused_or_end(tools, artifacts, build, count, device):
+def test_mutants_are_refused_or_end(artifacts, build, count):
+    try_mutants(artifacts(targets.DEVICE), build, count)
+
+
+def test_mutants_on_a_gpu(artifacts, standin_variables):
+    try_mutants(
+        artifacts("cuda"),
+        "LOCKSTEP_SANITIZED_BIN",
+        200,
+        LOCKSTEP_DEVICE="cuda",
+        **standin_variables,
+    )
+
+
+def try_mutants(artifacts, build, count, **environment):
     if not os.environ.get(build):
         pytest.skip(f"{build} names no folder of tools")
     tool = pathlib.Path(os.environ[build]) / "lockstep-try-mutants"
-    environment = dict(os.environ)
-    if device:
-        if not (tools.folder.parent / "lib" / "liblockstep_cuda.so").exists():
-            pytest.skip("the device 'cuda' is not built")
-        environment |= {
-            "LOCKSTEP_DEVICE": device,
-            "LD_LIBRARY_PATH": str(standin(tools)),
-        }
     command = [tool, *artifacts, f"--count={count}", "--fields"]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment
+        command,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert (

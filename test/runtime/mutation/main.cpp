@@ -88,36 +88,37 @@ void writeFile(const std::string &path, std::span<const std::byte> bytes) {
              std::streamsize(bytes.size()));
 }
 
+void printError(const std::string &what, const std::string &error) {
+  fmt::print(stderr, "lockstep-try-mutants: error: {}: {}\n", what, error);
+}
+
 [[noreturn]] void fail(const char *what) {
-  fmt::print(stderr, "lockstep-try-mutants: error: {}: {}\n", what,
-             std::strerror(errno));
+  printError(what, std::strerror(errno));
   std::exit(1);
 }
 
-/// Ends the process if nobody reads it.
-void sendAll(int pipe, const std::string &text) {
-  if (::write(pipe, text.data(), text.size()) != ssize_t(text.size()))
-    ::_exit(1);
+/// For a busy machine, and for a first trial, which may compile kernels.
+TrialOptions withMoreTime(uint64_t seed) {
+  return {.seed = seed,
+          .deadline = std::chrono::seconds(10),
+          .longest = std::chrono::seconds(20)};
 }
-
-/// For what takes longer on a busy machine, or on the stand-in for a GPU.
-constexpr std::chrono::seconds patience(20);
 
 /// Tries mutants in a separate process, and reports each by lines in `pipe`:
 /// "SEED" before, "SEED OUTCOME PLACE..." after, with the change. Ends the
 /// process when all have been tried, or when nothing more can be.
 [[noreturn]] void tryMutants(Mutator &mutator, uint64_t first, uint64_t last,
                              bool hasMoreTime, int pipe) {
-  auto send = [&](const std::string &line) { sendAll(pipe, line); };
+  auto send = [&](const std::string &line) {
+    if (::write(pipe, line.data(), line.size()) != ssize_t(line.size()))
+      ::_exit(1);
+  };
   for (uint64_t seed = first; seed < last; ++seed) {
     send(fmt::format("{}\n", seed));
     Mutant mutant = mutator.mutate(seed);
-    TrialOptions options = {.seed = seed};
-    if (hasMoreTime)
-      options = {.seed = seed,
-                 .deadline = std::chrono::seconds(10),
-                 .longest = patience};
-    TrialResult result = tryArtifact(mutant.file, options);
+    TrialResult result =
+        tryArtifact(mutant.file, hasMoreTime ? withMoreTime(seed)
+                                             : TrialOptions{.seed = seed});
     std::string line = fmt::format("{} {}", seed, int(result.outcome));
     for (const Change &change : mutant.changes)
       line += " " + change.place;
@@ -259,36 +260,27 @@ private:
   bool isInside = false;
 };
 
-/// Tries an artifact as it is, in a process of its own: a GPU that a process
-/// has used is of no use to those that it forks. The unchanged artifact must
-/// complete: otherwise its mutants would be meaningless. Returns the error;
-/// empty if there is none.
-std::string tryUnchanged(Mutator &mutator, size_t artifact) {
-  int ends[2];
-  if (::pipe(ends) != 0)
-    fail("cannot make a pipe");
+/// Whether an artifact completes as it is: otherwise its mutants would be
+/// meaningless. Prints the error. It has a process of its own, since a GPU that
+/// a process has used is of no use to those that it forks later.
+bool completesUnchanged(Mutator &mutator, size_t artifact,
+                        const std::string &path) {
   pid_t child = ::fork();
   if (child < 0)
     fail("cannot start a process");
   if (child == 0) {
-    ::close(ends[0]);
-    TrialOptions options = {.seed = 0};
-    options.longest = options.deadline = patience;
-    TrialResult result = tryArtifact(mutator.unchanged(artifact), options);
-    sendAll(ends[1], result.outcome == Outcome::completed
-                         ? ""
-                         : result.status.message());
-    ::_exit(result.outcome == Outcome::completed ? 0 : 1);
+    TrialResult result =
+        tryArtifact(mutator.unchanged(artifact), withMoreTime(/*seed=*/0));
+    bool isCompleted = result.outcome == Outcome::completed;
+    if (!isCompleted)
+      printError(path, result.status.message());
+    ::_exit(isCompleted ? 0 : 1);
   }
-  ::close(ends[1]);
-  std::string error;
-  char buffer[4096];
-  for (ssize_t size; (size = ::read(ends[0], buffer, sizeof buffer)) > 0;)
-    error.append(buffer, size_t(size));
-  ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  return status == 0 || !error.empty() ? error : describeEnd(status);
+  if (WIFSIGNALED(status))
+    printError(path, describeEnd(status));
+  return status == 0;
 }
 
 /// Tries one mutant in this process, for a debugger.
@@ -338,13 +330,10 @@ int main(int argc, char **argv) {
   Mutator mutator(schema);
   for (size_t i = 0; i < options.artifacts.size(); ++i) {
     Status status = mutator.add(readFile(options.artifacts[i]));
-    std::string error =
-        status.ok() ? tryUnchanged(mutator, i) : status.message();
-    if (!error.empty()) {
-      fmt::print(stderr, "lockstep-try-mutants: error: {}: {}\n",
-                 options.artifacts[i], error);
+    if (!status.ok())
+      printError(options.artifacts[i], status.message());
+    if (!status.ok() || !completesUnchanged(mutator, i, options.artifacts[i]))
       return 1;
-    }
   }
   if (!options.replay.empty())
     return replay(options, mutator);
