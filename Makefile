@@ -68,6 +68,9 @@ digits: tools
 # Tests on the stand-in for a GPU compile each kernel once.
 export LOCKSTEP_CUDA_CACHE := $(CURDIR)/$(BUILD)/cuda-cache
 
+# Of tests with many cases, those of the day are executed; `make test LOCKSTEP_DAILY=` executes all.
+export LOCKSTEP_DAILY ?= 1
+
 # Tests get an empty folder for temporary files, and have to leave it empty; pytest leaves an empty folder in it.
 TEMPORARY := $(CURDIR)/$(BUILD)/temporary
 # ThreadSanitizer waits for a second before a process with threads ends, to find races of its end; a fiftieth is enough for what still runs then.

@@ -25,6 +25,7 @@ sys.path[:0] = [
     str(ROOT / "test" / "support"),
 ]
 
+import days  # noqa: E402
 import oracle  # noqa: E402
 import targets  # noqa: E402
 
@@ -52,6 +53,12 @@ MEMORY_OPTIONS = (
 )
 
 
+#: With LOCKSTEP_DAILY=1, the day's share of the tests marked `daily` is
+#: executed, and of all of them where kernels check accesses, one in:
+DAILY = os.environ.get("LOCKSTEP_DAILY") == "1"
+CHECKED_SHARE = 3
+
+
 #: Whether programs are executed by workers, not by a device with queues.
 ON_HOST = targets.DEVICE == "cpu"
 
@@ -62,9 +69,34 @@ def pytest_configure(config):
         "own_device: the test chooses its devices, or is about processors: it "
         "is skipped where LOCKSTEP_DEVICE is a GPU",
     )
+    config.addinivalue_line(
+        "markers",
+        "daily(count): with LOCKSTEP_DAILY=1, one in `count` cases of the test "
+        "is executed, others on the next days",
+    )
 
 
-def pytest_collection_modifyitems(items):
+def not_today(items):
+    """The tests that are left to other days."""
+    if CHECKS_MEMORY:
+        chosen = set(days.share(items, CHECKED_SHARE))
+        return [item for item in items if item not in chosen]
+    cases = {}
+    for item in items:
+        if marker := item.get_closest_marker("daily"):
+            key = (item.path, item.originalname, *marker.args)
+            cases.setdefault(key, []).append(item)
+    left = []
+    for (_, _, count), of_test in cases.items():
+        chosen = set(days.share(of_test, count))
+        left += [item for item in of_test if item not in chosen]
+    return left
+
+
+def pytest_collection_modifyitems(config, items):
+    if DAILY and (left := set(not_today(items))):
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
     if targets.DEVICE != "cuda":
         return
     for item in items:

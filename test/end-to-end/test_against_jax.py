@@ -24,6 +24,7 @@ def first_steps(metrics, count):
     return {name: values[:count] for name, values in metrics.items()}
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("replicas", [1, 2, 3, 4, 8, 64])  # [11-jax]
 def test_mlp_at_every_replica_count(train, examples, replicas, level):

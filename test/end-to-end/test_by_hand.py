@@ -172,6 +172,7 @@ def test_reduce_to_and_update(runner):
         assert found["variable", "n", replica] == ((), [1])
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("replicas", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("trips", [0, 1, 3])
 def test_ragged_gather_and_merge_call_in_a_loop(runner, replicas, trips):

@@ -74,6 +74,7 @@ def step(state, batch, scalars):
 """
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("name", FORMS)
 def test_results(tools, tmp_path, name, dtype):

@@ -128,6 +128,7 @@ def check(found, expected, forms, tolerance):
     check_variables(found, expected, forms, variables, tolerance)
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_forms(attention, dtype):
     make, run = attention
@@ -146,6 +147,7 @@ def test_forms(attention, dtype):
 
 
 # One head at a time, or some examples and what is left.
+@pytest.mark.daily(3)
 @pytest.mark.parametrize(
     "dtype,size", [("bfloat16", 1), ("float32", 40_000), ("float64", 1)]
 )

@@ -19,6 +19,7 @@ def assembler():
 # NVIDIA's assembler accepts the kernels, keeps everything in registers, and
 # makes the same bytes of them again. Products, which need all registers, may
 # spill a few words.
+@pytest.mark.daily(3)
 @pytest.mark.parametrize(
     "name, target, options",
     [

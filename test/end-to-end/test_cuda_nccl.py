@@ -8,6 +8,7 @@ from gpus import TARGETS, count, failure, report
 
 
 # Executors exchange between GPUs, and reduce with the bits of one executor.
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("executors", [2, 3, 4])
 @pytest.mark.parametrize("replicas", [4, 6])
 def test_nccl(gpu, losses, examples, compiled, executors, replicas):

@@ -122,6 +122,7 @@ def exact(form, variables, i):
     )
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("element", TYPES)
 def test_forms(products, element):
     make, run = products

@@ -169,6 +169,7 @@ replica.step @step(%x: tensor<{shape}> {{replica.batch = "x"}}) {{
 
 # The mask is a constant of which each replica takes its part. `b` is divided
 # among two and three replicas, for more it is too short.
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("replicas", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("shape", [(8,), (2, 4), (4, 3, 2), (13,), (5, 7)])
 def test_steps_by_hand(interpreted, replicas, shape):
@@ -187,6 +188,7 @@ def test_steps_by_hand(interpreted, replicas, shape):
 
 # Parts of pieces; where the replicas do not divide the elements of a piece, each
 # piece ends with padding, and the pieces are concatenated by a kernel.
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("replicas", [2, 3, 4, 5])
 @pytest.mark.parametrize(
     "shape, pieces", [((32,), 2), ((6, 16), 3), ((4, 8, 4), 4), ((64, 5), 2)]

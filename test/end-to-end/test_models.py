@@ -94,6 +94,7 @@ def assert_like_jax(found, expected, movement):
     assert not differing, "\n" + "\n".join(differing)
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("replicas", zoo.REPLICAS)
 @pytest.mark.parametrize("name", zoo.names())

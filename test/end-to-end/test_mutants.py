@@ -77,7 +77,7 @@ def artifacts(tools, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "build, count", list(zip(BUILDS, (3000, 1000), strict=True))
+    "build, count", list(zip(BUILDS, (3000, 500), strict=True))
 )
 def test_mutants_are_refused_or_end(artifacts, build, count):
     try_mutants(artifacts(targets.DEVICE), build, count)

@@ -289,6 +289,7 @@ TOGETHER = {
 VARIABLES = {"a": "4xf32", "b": "4xf32", "s": "f32", "t": "f32"}
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("replicas, servers", [(1, 2), (3, 1), (3, 2), (4, 3)])
 @pytest.mark.parametrize("name", TOGETHER)
 def test_servers_and_replicas_take_the_same_path(

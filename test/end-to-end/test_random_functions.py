@@ -8,48 +8,21 @@ more and shrinks what fails.
 """
 
 import os
-import subprocess
 
 import pytest
 
+import days
 import targets
-from conftest import ROOT
 from differential import campaign
 
-COUNT = int(os.environ.get("LOCKSTEP_RANDOM_FUNCTIONS", 150))
+COUNT = int(os.environ.get("LOCKSTEP_RANDOM_FUNCTIONS", 60))
 
 #: Programs of one test.
-CHUNK = 50
+CHUNK = 30
 
-#: Seeds of one day.
-SEEDS_OF_A_DAY = 1000
-
-
-def first_seed():
-    """The seed of the environment, else one from the date of the last commit; 1
-    without a repository.
-    """
-    if "LOCKSTEP_RANDOM_FUNCTIONS_SEED" in os.environ:
-        return int(os.environ["LOCKSTEP_RANDOM_FUNCTIONS_SEED"])
-    try:
-        done = subprocess.run(
-            ["git", "log", "-1", "--format=%cs"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except FileNotFoundError:
-        return 1
-    date = done.stdout.strip().replace("-", "")
-    return (
-        int(date) * SEEDS_OF_A_DAY
-        if done.returncode == 0 and date.isdigit()
-        else 1
-    )
-
-
-SEED = first_seed()
+SEED = int(
+    os.environ.get("LOCKSTEP_RANDOM_FUNCTIONS_SEED", days.first_seed())
+)
 
 
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, CHUNK))

@@ -66,6 +66,7 @@ def chance(jax, step, state, expected, seed):
     return most
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("name", ["digits-mlp", "digits-cnn", "language-model"])
 def test_each_of_100_steps_from_jax_s_state(tools, examples, compiled, name):
     model = models.load(examples(name).model)

@@ -20,6 +20,7 @@ def run(tools, tmp_path):
     return CollectiveRunner(tools, tmp_path)
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize(
     ("kind", "reduction", "attributes", "given", "combine"),
@@ -58,6 +59,7 @@ def test_several_in_one_bucket(
     run.check(step(body, declared, results), replicas, inputs, expected)
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize("shifted", [False, True])
 @pytest.mark.parametrize("divided", [False, True])

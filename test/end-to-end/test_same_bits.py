@@ -24,6 +24,7 @@ def test_worker_threads(train, name):
     assert one == two
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize(
     "option",
     [
@@ -56,6 +57,7 @@ def test_bounded_memory(train):
         assert plain == changed, bound
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_two_compilations_in_two_folders(
     tools, examples, compiled, tmp_path, name

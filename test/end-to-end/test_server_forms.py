@@ -81,6 +81,7 @@ def test_declarations_are_read():
     assert scalars[0] == "--set" and scalars[1] in ("k=false", "k=true")
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize(
     "replicas, servers, partitioner",
     [

@@ -77,7 +77,7 @@ for _ in range(40):
     number = jnp.tanh(number + number)
 return {"y": x * number}"""
 BRANCHES = """def body(i, y):
-    for k in range(40):
+    for k in range(20):
         y = lax.cond(y[k % 8] > 0, lambda y, k=k: y.at[(i + k) % 8].add(-0.5), lambda y: y, y)
     return y
 

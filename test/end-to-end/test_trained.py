@@ -11,6 +11,7 @@ LANGUAGE_MODEL = ROOT / "examples" / "language-model"
 
 # The seed draws the initial values and the order of the images. Evaluation
 # counts all 360 images once.
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(
     "name, epochs", [("digits-mlp", 30), ("digits-cnn", 15)]

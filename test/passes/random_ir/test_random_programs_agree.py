@@ -11,7 +11,7 @@ import pytest
 
 from random_ir.campaign import Settings, describe_shrunk, run
 
-COUNT = int(os.environ.get("LOCKSTEP_RANDOM_IR", 1000))
+COUNT = int(os.environ.get("LOCKSTEP_RANDOM_IR", 400))
 SEED = int(os.environ.get("LOCKSTEP_RANDOM_IR_SEED", 0))
 
 #: Programs of one test.
