@@ -20,9 +20,7 @@ COUNT = int(os.environ.get("LOCKSTEP_RANDOM_FUNCTIONS", 60))
 #: Programs of one test.
 CHUNK = 30
 
-SEED = int(
-    os.environ.get("LOCKSTEP_RANDOM_FUNCTIONS_SEED", days.first_seed())
-)
+SEED = int(os.environ.get("LOCKSTEP_RANDOM_FUNCTIONS_SEED", days.first_seed()))
 
 
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, CHUNK))
