@@ -46,6 +46,7 @@ def test_cnn(train, examples, level):
 
 # The learning rate is computed from scalars only, so it is equal on all
 # replicas without a collective. Without optimization a step takes seconds.
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("level, steps", [("-O0", 5), ("-O2", 20)])
 def test_language_model(train, examples, level, steps):
     found = train("language-model", steps, compile=["--replicas=4", level])

@@ -18,6 +18,7 @@ from test_random_functions import SEED
 
 # The devices' reductions have other orders within a replica, and the same ones
 # between replicas.
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("replicas", [1, 4])
 @pytest.mark.parametrize("name", ["digits-mlp", "digits-cnn"])
 def test_losses_are_those_of_cpu(

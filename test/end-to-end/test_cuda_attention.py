@@ -198,6 +198,7 @@ def test_processors_have_their_own(attention):
         np.testing.assert_array_equal(expected[name], values)
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_training(tools, gpu, tmp_path, replicas):
     """In loops, and in steps that are recorded as graphs."""

@@ -176,6 +176,7 @@ def test_forms(convolutions):
     check(found, expected, FORMS, 1e-6)
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_types(convolutions, dtype):
     make, run = convolutions

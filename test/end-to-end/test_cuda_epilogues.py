@@ -115,6 +115,7 @@ def gelu(x):
     return 0.5 * x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize(
     ("activation", "expected"),
     [("jax.nn.relu", lambda x: np.maximum(x, 0)), ("jax.nn.gelu", gelu)],

@@ -240,6 +240,7 @@ def test_pieces_that_cannot_be_divided(tools, examples, tmp_path):
 # The gradients are clipped by their norm, and a step is left out if it is not
 # finite. The norm is summed in another order. Three replicas have parts that end
 # with padding.
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("replicas", [3, 4])
 def test_norms_are_summed_in_parts(tools, compiled, train, replicas):
     options = [f"--replicas={replicas}", ON, "--reassociate"]

@@ -42,21 +42,23 @@ def test_every_operation_has_a_form():
     assert len(names) == len(set(names))
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("title", GROUPS)
 def test_results_are_those_of_jax_or_errors_are_clear(found, title):
     assert outcomes.faults(found(title)) == []
 
 
-def test_page_says_what_was_found(found):
-    together = {
-        case: outcome
-        for title in GROUPS
-        for case, outcome in found(title).items()
-    }
-    expected = page.render(table.GROUPS, together)
-    assert page.PATH.read_text(encoding="utf-8") == expected, (
-        f"the page is written by\n{page.COMMAND}"
-    )
+@pytest.mark.daily(3)
+@pytest.mark.parametrize("title", GROUPS)
+def test_page_says_what_was_found(found, title):
+    about_types, sections = page.read()
+    by = f"the page is written by\n{page.COMMAND}"
+    assert list(sections) == list(GROUPS), by
+    expected = page.section(GROUPS[title], found(title))
+    assert sections[title].rstrip() == expected.rstrip(), by
+    for type_ in page.REFUSED_TYPES:
+        for text in page.refusals(found(title), type_):
+            assert text.strip() in about_types, by
 
 
 # Among the cases of one step, a wrong result and an error are distinguished

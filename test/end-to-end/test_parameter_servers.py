@@ -143,6 +143,7 @@ def test_the_bound_is_what_is_exchanged_if_all_rows_are_on_one_server(
     assert bounds == [(f"{given / 1024:.1f} KiB", f"{got / 1024:.1f} KiB")]
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(
     tools, tmp_path, level

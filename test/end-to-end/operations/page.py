@@ -38,7 +38,8 @@ How exactly results agree, and when they are rounded, is in [numerics](../numeri
 ## Element types
 """
 
-_NAMES = {
+#: What the page calls types that are refused everywhere, by their names.
+REFUSED_TYPES = {
     "i4": "`i4` stands for integers of two and four bits",
     "f8": "`f8` for floats of up to eight bits",
     "complex": "`complex` for complex numbers",
@@ -52,38 +53,57 @@ def render(groups, outcomes):
       groups: the groups of operations, in order.
       outcomes: the outcome of every case of them, none of which is wrong.
     """
+    parts = [_HEAD, _types(outcomes)]
+    parts += [section(group, outcomes) for group in groups]
+    return "\n".join(parts)
+
+
+def section(group, outcomes):
+    """The section about a group of operations; `outcomes` has those of its
+    cases.
+    """
     operations = {}
     for case, outcome in outcomes.items():
         operations.setdefault(case.form.operation, []).append((case, outcome))
-    parts = [_HEAD, _types(outcomes)]
-    for group in groups:
-        parts.append(f"## {group.title}\n")
-        if group.about:
-            parts.append(f"{group.about}\n")
-        own = {
-            name.removeprefix("stablehlo."): operations[name]
-            for name in dict.fromkeys(form.operation for form in group.forms)
-        }
-        parts += [_table(own), _forms(own), _errors(own)]
+    own = {
+        name.removeprefix("stablehlo."): operations[name]
+        for name in dict.fromkeys(form.operation for form in group.forms)
+    }
+    parts = [f"## {group.title}\n", group.about and f"{group.about}\n"]
+    parts += [_table(own), _forms(own), _errors(own)]
     return "\n".join(filter(None, parts))
+
+
+def read():
+    """Returns what the page says about types, and its sections by title."""
+    text = PATH.read_text(encoding="utf-8")
+    _, about_types, *sections = text.rstrip().split("\n## ")
+    return about_types, {
+        part.partition("\n")[0]: f"## {part}" for part in sections
+    }
 
 
 def _types(outcomes):
     """The text about types that are rejected everywhere."""
     lines = [
         f"All values of a step may have elements of type {', '.join(f'`{name}`' for name in STORABLE)}. "
-        f"In the tables, {', '.join(_NAMES.values())}. They are refused:\n"
+        f"In the tables, {', '.join(REFUSED_TYPES.values())}. They are refused:\n"
     ]
-    for type_ in _NAMES:
-        texts = sorted(
-            {
-                outcome.text
-                for case, outcome in outcomes.items()
-                if case.type == type_ and _is_about_type(outcome)
-            }
-        )
-        lines += [f"- `{type_}`: {_quoted(text)}" for text in texts]
+    lines += [
+        f"- `{type_}`: {_quoted(text)}"
+        for type_ in REFUSED_TYPES
+        for text in sorted(refusals(outcomes, type_))
+    ]
     return "\n".join(lines) + "\n"
+
+
+def refusals(outcomes, type_):
+    """The errors that refuse a type whatever the operation is."""
+    return {
+        outcome.text
+        for case, outcome in outcomes.items()
+        if case.type == type_ and _is_about_type(outcome)
+    }
 
 
 def _is_about_type(outcome):
